@@ -1,0 +1,40 @@
+"""A task of one's own, in one file: keep every second symbol.
+
+    input    a b c d e
+    output   a c e
+
+Train a machine on it from the folder above this one:
+
+    lantm train examples.every_second:EverySecond
+"""
+
+from typing import ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Int
+
+from lantm.tasks import Lengths, SequenceTask
+from lantm.tasks.base import Count
+
+
+class EverySecond(SequenceTask):
+    """`a b c d e` gives `a c e`."""
+
+    name: ClassVar[str] = "everySecond"
+    train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 32))
+
+    def input_size(self, length: Count) -> Count:
+        """One symbol for each unit of length."""
+        return length
+
+    def output_size(self, length: Count) -> Count:
+        """Half as many, rounded up: the first symbol is kept."""
+        return (length + 1) // 2
+
+    def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " output"]:
+        """The first symbol, the third, and so on."""
+        return symbols[::2]
+
+    def expected(self, text: str) -> str:
+        """The same in plain Python, which the tests compare with."""
+        return text[::2]

@@ -1,0 +1,34 @@
+"""A batch of problems: what tasks make and machines run."""
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Int
+
+
+class Batch(eqx.Module):
+    """Problems side by side. Time comes first: a step of the recurrence takes one contiguous row.
+
+    For copy, the problem `a b c` is
+
+        inputs    <s>  a    b    c    </s>  </s>  </s>  </s>
+        targets   .    .    .    .    a     b     c     <e>
+        mask      0    0    0    0    1     1     1     1
+
+    with 8 steps and 4 writes. A shorter problem in the same batch goes on with `</s>`, unmasked, after its
+    `<e>`; rows from `steps` on are such padding for every problem and need not be run.
+    """
+
+    inputs: Int[Array, "time batch"]
+    """`<s> input </s> </s> ...`: the answer is never fed back (section 4.1 of the paper)."""
+    targets: Int[Array, "time batch"]
+    """What is to be answered at each step; `<e>` where the mask is false."""
+    mask: Bool[Array, "time batch"]
+    """True where an answer is expected, its `<e>` included: from the first `</s>` on."""
+    steps: Int[Array, ""]
+    """The number of steps of the longest problem, at most `time`."""
+    writes: Int[Array, " batch"]
+    """The number of steps in which the machine may write: `<s>` and the input, none while it answers
+    (appendix A.1)."""
+    write_capacity: int = eqx.field(static=True)
+    """The most steps in which any problem that fits these arrays may write."""
+    answer_capacity: int = eqx.field(static=True)
+    """The most steps from the first `</s>` of the batch to its last `<e>`."""

@@ -1,0 +1,63 @@
+"""The command line: `lantm COMMAND ...`, one module a command, loaded when it is called."""
+
+import importlib
+import os
+import sys
+
+from lantm.errors import LantmError
+
+COMMANDS = {
+    "train": "train a machine, many seeds at once, into a run folder",
+    "eval": "score a run at any lengths, on fresh problems",
+    "solve": "let a trained machine answer a problem of yours",
+    "info": "what there is: tasks, models, geometries, recipes; parameters of a model",
+}
+
+_HELP = """usage: lantm COMMAND ...
+
+Train, test, explain and extend Lie access neural Turing machines.
+
+commands:
+{commands}
+
+Try first:
+  lantm train copy --recipe demo --seeds 2 --out runs/copy
+  lantm eval runs/copy --scales 1 2 4
+  lantm solve runs/copy "hello, world"
+
+lantm COMMAND --help says what a command takes. Mistakes in what was asked for end with status 2.
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command and returns its exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        commands = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+        print(_HELP.format(commands=commands), end="")
+        return 0
+    command, *rest = arguments
+    if command == "--version":
+        from lantm import __version__
+
+        print(f"lantm {__version__}")
+        return 0
+    try:
+        if command not in COMMANDS:
+            raise LantmError(f"unknown command {command!r}: known are {', '.join(COMMANDS)}")
+        module = importlib.import_module(f"lantm.cli.{command}")
+        return module.main(rest)
+    except LantmError as error:
+        print(f"lantm: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("lantm: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as in `lantm eval ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def entry() -> None:
+    """What the installed script calls."""
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""`lantm eval`: score a run at any lengths."""
+
+import dataclasses
+import json
+import pathlib
+import sys
+from typing import Literal
+
+import tyro
+from rich.console import Console
+
+from lantm.errors import LantmError
+from lantm.evaluation import Examiner
+from lantm.report import score_row, score_table
+from lantm.seeds import EVALUATE
+from lantm.tasks import Lengths, Task
+from lantm.training import RunFolder, load_learners
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Score every seed of a run at any lengths, on fresh problems.
+
+    Lengths and scales are compiled once, together. 1x are the lengths trained on, 2x the range above them up
+    to twice the longest, and from 3x on exactly that multiple of the longest.
+    """
+
+    run: tyro.conf.Positional[pathlib.Path]
+    """The run folder."""
+    lengths: tuple[int, ...] = ()
+    """Exact lengths to score at."""
+    scales: tuple[int, ...] = ()
+    """Multiples of the training lengths to score at; 1 2 4 when neither lengths nor scales are given."""
+    problems: int = 3200
+    """Problems at each, rounded up to whole batches."""
+    batch_size: int = 32
+    """Problems a batch; all problems of a batch have one length."""
+    weights: Literal["best", "last"] = "best"
+    """The weights with the best periodic test, or the last ones."""
+    draw: int = 1
+    """Which fresh problems: another number draws others."""
+    json: bool = False
+    """Print JSON on standard output: a row for each length or scale."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    chosen = tyro.cli(Arguments, prog="lantm eval", args=arguments)
+    if chosen.problems < 1 or chosen.batch_size < 1:
+        raise LantmError("problems and batch-size are whole numbers from 1 on")
+    experiment, task, _, learners, warnings = load_learners(RunFolder.open(chosen.run))
+    for warning in warnings:
+        print(f"lantm: warning: {warning}", file=sys.stderr)
+    asked = _asked(task, chosen)
+    examiner = Examiner(
+        task, max(lengths.largest for _, lengths in asked), experiment.seeds, chosen.batch_size
+    )
+    models = learners.best_model if chosen.weights == "best" else learners.model
+    batches = -(-chosen.problems // chosen.batch_size)
+    console = Console(stderr=True)
+    rows = []
+    with console.status("compiling") as status:
+        for label, lengths in asked:
+            status.update(f"scoring at {label}")
+            scores = examiner(models, learners.seed, lengths, batches, EVALUATE, chosen.draw)
+            rows.append(score_row(experiment, label, scores))
+    if chosen.json:
+        json.dump(rows, sys.stdout, indent=2)
+        print()
+    else:
+        Console().print(score_table(rows, f"{chosen.weights} weights of every seed, on fresh problems"))
+    return 0
+
+
+def _asked(task: Task, chosen: Arguments) -> list[tuple[str, Lengths]]:
+    """What to score at, with the label of each."""
+    scales = chosen.scales or (() if chosen.lengths else (1, 2, 4))
+    asked = [(f"{scale}x", task.lengths_at(scale)) for scale in scales]
+    for length in chosen.lengths:
+        task.check_length(length)
+        share = length / task.train_lengths.largest
+        asked.append((f"{share:g}x", Lengths(length, length, task.train_lengths.stride)))
+    return asked

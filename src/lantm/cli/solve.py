@@ -1,0 +1,80 @@
+"""`lantm solve`: let a trained machine answer a problem of yours."""
+
+import dataclasses
+import json
+import pathlib
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+from rich.console import Console
+
+from lantm.errors import LantmError
+from lantm.evaluation import answer, mark
+from lantm.training import RunFolder, load_learners
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Let a trained machine answer a problem, and say whether it is right.
+
+    Text for copy, reverse and bigramFlip ("hello"), a number for double ("829"), a sum for addition
+    ("423 + 94").
+    """
+
+    run: tyro.conf.Positional[pathlib.Path]
+    """The run folder."""
+    problem: tyro.conf.Positional[str]
+    """The problem, as a person writes it."""
+    seed: int | None = None
+    """Which seed's machine answers; by default the one with the best test."""
+    json: bool = False
+    """Print JSON on standard output."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    chosen = tyro.cli(Arguments, prog="lantm solve", args=arguments)
+    experiment, task, _, learners, _ = load_learners(RunFolder.open(chosen.run))
+    if chosen.seed is None:
+        index = int(np.argmax(learners.best_score))
+    else:
+        index = chosen.seed - experiment.first_seed
+        if not 0 <= index < experiment.seeds:
+            last = experiment.first_seed + experiment.seeds - 1
+            raise LantmError(
+                f"{chosen.run} has no seed {chosen.seed}: it has {experiment.first_seed} to {last}"
+            )
+    batch = task.encode(chosen.problem)
+    model = jax.tree.map(lambda weights: weights[index], learners.best_model)
+    given = jax.jit(answer)(model, batch)
+    predicted = jnp.argmax(given.logits, axis=-1)
+    marks = mark(predicted, given.targets, given.mask)
+    right = bool(marks.right[0] == marks.size[0])
+    symbols = predicted[:, 0][given.mask[:, 0]].tolist()
+    result = {
+        "task": task.name,
+        "problem": chosen.problem,
+        "answer": task.decode_answer(symbols),
+        "expected": task.expected(chosen.problem),
+        "right": right,
+        "symbols_right": int(marks.right[0]),
+        "symbols": int(marks.size[0]),
+        "seed": experiment.first_seed + index,
+    }
+    if chosen.json:
+        json.dump(result, sys.stdout, indent=2)
+        print()
+        return 0
+    console = Console()
+    console.print(f"answer    {result['answer']}", highlight=False, markup=False, soft_wrap=True)
+    if right:
+        console.print("          right", style="green")
+    else:
+        console.print(f"expected  {result['expected']}", highlight=False, markup=False, soft_wrap=True)
+        console.print(
+            f"          {result['symbols_right']} of {result['symbols']} symbols are right", style="red"
+        )
+    return 0

@@ -1,0 +1,171 @@
+"""`lantm train`: train a machine, many seeds at once."""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated, Any, Generic, TypeVar
+
+import tyro
+from rich.console import Console
+
+from lantm.cli.progress import TrainingDisplay
+from lantm.errors import LantmError
+from lantm.evaluation import Scores
+from lantm.experiments import MODELS, RECIPES, preset
+from lantm.machine import LantmConfig, LstmConfig
+from lantm.provenance import provenance
+from lantm.report import score_table, summary_rows
+from lantm.training import Experiment, ModelName, Recipe, RunFolder, train
+
+Machine = TypeVar("Machine", LantmConfig, LstmConfig)
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments(Generic[Machine]):
+    """Train a machine on a task, many seeds at once, into a run folder.
+
+    --model and --recipe choose the paper's sizes and settings for the task; every other flag changes one of
+    them. Ctrl-C saves and says how to go on; `lantm train --resume RUN` goes on, to the same weights as a
+    run that was never interrupted.
+    """
+
+    task: tyro.conf.Positional[str]
+    """What to learn: copy, reverse, bigramFlip, double, addition, or your own as module:Name."""
+    machine: Machine
+    training: Recipe
+    model: ModelName = "lantm-invnorm"
+    """Which of the paper's models."""
+    recipe: str = "paper"
+    """Which settings to begin with: paper (the paper's), demo (short, for a laptop)."""
+    seeds: int = 8
+    """How many seeds to train side by side, as one program."""
+    first_seed: int = 0
+    """The first of them; the others count on from there."""
+    lengths: tuple[int, int] | None = None
+    """Train on problems of these lengths, from and to, instead of the task's."""
+    out: pathlib.Path | None = None
+    """The run folder to make; by default runs/TASK-MODEL, or with a number behind it if there is one."""
+    resume: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
+    """Go on with the interrupted run in this folder; takes no other settings."""
+    json: bool = False
+    """Print the final scores as JSON on standard output."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    # Names first: they decide which machine there is and what the other flags' defaults are.
+    names = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    names.add_argument("--model", default="lantm-invnorm")
+    names.add_argument("--recipe", default="paper")
+    names.add_argument("--resume", type=pathlib.Path)
+    names.add_argument("--json", action="store_true")
+    known, rest = names.parse_known_args(arguments)
+    if known.resume is not None:
+        if rest:
+            raise LantmError(f"--resume takes its settings from the run folder: leave out {rest[0]}")
+        folder = RunFolder.open(known.resume)
+        return _train(folder.experiment(), folder, resume=True, as_json=known.json)
+    task = rest[0] if rest and not rest[0].startswith("-") else "copy"
+    for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
+        if name not in choices:
+            raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
+    experiment = preset(task, known.model, known.recipe)
+    kind = Arguments[LstmConfig] if known.model == "lstm" else Arguments[LantmConfig]
+    chosen: Arguments[Any] = tyro.cli(
+        kind,  # type: ignore[arg-type]
+        prog="lantm train",
+        args=arguments,
+        default=kind(
+            task=tyro.MISSING,
+            machine=experiment.machine,
+            training=experiment.recipe,
+            model=experiment.model,
+            recipe=known.recipe,
+        ),
+        config=(tyro.conf.OmitArgPrefixes,),
+    )
+    experiment = Experiment(
+        task=chosen.task,
+        model=chosen.model,
+        machine=chosen.machine,
+        recipe=chosen.training,
+        recipe_name=chosen.recipe,
+        seeds=chosen.seeds,
+        first_seed=chosen.first_seed,
+        lengths=chosen.lengths,
+    )
+    experiment.build_task()  # what is wrong with the task is said before anything is written
+    folder = RunFolder.create(chosen.out or _free_folder(experiment), experiment, provenance())
+    return _train(experiment, folder, resume=False, as_json=chosen.json)
+
+
+def _free_folder(experiment: Experiment) -> pathlib.Path:
+    name = "".join(c if c.isalnum() else "-" for c in f"{experiment.task}-{experiment.model}").strip("-")
+    path = pathlib.Path("runs") / name
+    number = 1
+    while path.exists():
+        number += 1
+        path = pathlib.Path("runs") / f"{name}-{number}"
+    return path
+
+
+def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: bool) -> int:
+    # With --json, standard output belongs to the result.
+    console = Console(stderr=as_json)
+    console.print(
+        f"training {experiment.seeds} seeds of {experiment.model} on {experiment.task}, "
+        f"recipe {experiment.recipe_name}, into {folder.path}",
+        highlight=False,
+    )
+    with _interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
+        result = train(experiment, folder, resume, display.update, interrupted, display.warn)
+    if not result.complete:
+        console.print(
+            f"stopped after epoch {result.epoch} and saved; go on with: lantm train --resume {folder.path}",
+            highlight=False,
+        )
+        return 130
+    rows = summary_rows(experiment, result.scores)
+    folder.write_summary(
+        {"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()}
+    )
+    _show(console, experiment, result.scores, folder, result.seconds)
+    if as_json:
+        json.dump(rows, sys.stdout, indent=2)
+        print()
+    return 0
+
+
+def _show(
+    console: Console, experiment: Experiment, scores: dict[int, Scores], folder: RunFolder, seconds: float
+) -> None:
+    console.print(
+        score_table(summary_rows(experiment, scores), "best weights of every seed, on fresh problems")
+    )
+    console.print(f"trained for {seconds:.0f} s; everything is in {folder.path}", highlight=False)
+
+
+@contextmanager
+def _interruptible() -> Iterator[Any]:
+    """Turns Ctrl-C and a polite kill into a question that the loop asks between epochs; twice ends at once."""
+    asked = False
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        print("\nfinishing the epoch and saving (once more to stop at once)", file=sys.stderr)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,29 @@
+"""The part of a run that counts: the steps in which a machine answers."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from lantm.batch import Batch
+from lantm.machine import Model
+
+
+class Answer(NamedTuple):
+    """The steps of a batch in which answers are given."""
+
+    logits: Float[Array, "answer batch vocabulary"]
+    targets: Int[Array, "answer batch"]
+    mask: Bool[Array, "answer batch"]
+
+
+def answer(model: Model, batch: Batch) -> Answer:
+    """Runs the model and reads out the steps of the answer only."""
+    time = batch.inputs.shape[0]
+    start = jnp.minimum(jnp.min(batch.writes), time - batch.answer_capacity)
+
+    def cut(rows: Array) -> Array:
+        return lax.dynamic_slice_in_dim(rows, start, batch.answer_capacity, axis=0)
+
+    return Answer(model.readout(cut(model.features(batch))), cut(batch.targets), cut(batch.mask))

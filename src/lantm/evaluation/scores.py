@@ -1,0 +1,138 @@
+"""Fine and coarse scores at any lengths, for every seed, and where answers first go wrong.
+
+Fine is the share of answer symbols that are right, the end symbol included; coarse is the share of answers
+that are right as a whole (section 4.1 of the paper).
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from lantm.evaluation.answer import answer
+from lantm.machine import Model
+from lantm.seeds import device_mesh, over_seeds, place, seed_key, shared_key
+from lantm.tasks import Lengths, Task
+
+SOLVED = 99.0  # percent: a seed whose coarse score is at least this solves the task at that length
+
+
+class Marks(NamedTuple):
+    """How single problems went."""
+
+    right: Int[Array, "*problems"]  # answer symbols that are right
+    size: Int[Array, "*problems"]  # answer symbols
+    first_error: Int[Array, "*problems"]  # position of the first wrong symbol; `size` when all are right
+
+
+def mark(
+    predicted: Int[Array, "answer batch"],
+    targets: Int[Array, "answer batch"],
+    mask: Bool[Array, "answer batch"],
+) -> Marks:
+    """Compares answers with what was expected where the mask says so."""
+    wrong = (predicted != targets) & mask
+    size = jnp.sum(mask, axis=0)
+    # Positions count from the first symbol of each problem's own answer.
+    position = jnp.cumsum(mask, axis=0) - 1
+    first = jnp.min(jnp.where(wrong, position, size), axis=0)
+    return Marks(size - jnp.sum(wrong, axis=0), size, first)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    """The scores of every seed at some lengths."""
+
+    task: str
+    lengths: Lengths
+    coarse: Float[np.ndarray, " seeds"]  # percent
+    fine: Float[np.ndarray, " seeds"]  # percent
+    first_error: Float[np.ndarray, " seeds"]  # median over wrong answers, as a share of the answer; nan: none
+    problems: int
+
+    @classmethod
+    def of(cls, task: str, lengths: Lengths, marks: Marks) -> "Scores":
+        """Sums up marks of shape (seeds, batches, batch)."""
+        right, size, first = (np.asarray(field).reshape(field.shape[0], -1) for field in marks)
+        whole = right == size
+        place_of_error = np.where(whole, np.nan, first / size)
+        return cls(
+            task=task,
+            lengths=lengths,
+            coarse=100.0 * whole.mean(axis=1),
+            fine=100.0 * right.sum(axis=1) / size.sum(axis=1),
+            first_error=np.array(
+                [
+                    np.nanmedian(seed) if failed else np.nan
+                    for seed, failed in zip(place_of_error, ~whole.all(axis=1), strict=True)
+                ]
+            ),
+            problems=right.shape[1],
+        )
+
+    @property
+    def best(self) -> int:
+        """The seed with the best coarse score, and of those the best fine score."""
+        return int(np.lexsort((self.fine, self.coarse))[-1])
+
+    def row(self) -> dict[str, Any]:
+        """The row of JSON that all commands print: the best seed, the median, and how many solve it."""
+        best = self.best
+        return {
+            "task": self.task,
+            "lengths": [self.lengths.smallest, self.lengths.largest],
+            "problems": self.problems,
+            "coarse": round(float(self.coarse[best]), 2),
+            "fine": round(float(self.fine[best]), 2),
+            "median_coarse": round(float(np.median(self.coarse)), 2),
+            "median_fine": round(float(np.median(self.fine)), 2),
+            "seeds": len(self.coarse),
+            "solved": int(np.sum(self.coarse >= SOLVED)),
+            "best_seed": best,
+            "coarse_by_seed": [round(float(c), 2) for c in self.coarse],
+            "fine_by_seed": [round(float(f), 2) for f in self.fine],
+            "first_error_by_seed": [None if np.isnan(e) else round(float(e), 4) for e in self.first_error],
+        }
+
+
+class Examiner:
+    """Tests the models of all seeds. One compilation serves every list of lengths up to the longest."""
+
+    def __init__(self, task: Task, longest: int, seeds: int, batch_size: int = 32):
+        """`longest` is the longest length that will be asked for, `seeds` how many models are tested at once."""
+        self.task = task
+        self._mesh = device_mesh(seeds)
+
+        def examine(tested: tuple[Any, Array], lengths: Array, purpose: Array, counter: Array) -> Marks:
+            def one_batch(_: None, at: Array) -> tuple[None, Marks]:
+                def one_seed(model: Model, seed: Array) -> Marks:
+                    key = seed_key(seed, purpose, counter, at)
+                    batch = task.sample(key, batch_size, lengths[at], longest)
+                    given = answer(model, batch)
+                    return mark(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)
+
+                return None, jax.vmap(one_seed)(*tested)
+
+            _, marks = lax.scan(one_batch, None, jnp.arange(lengths.shape[0]))
+            return jax.tree.map(lambda field: jnp.moveaxis(field, 1, 0), marks)
+
+        self._examine = over_seeds(examine, self._mesh)
+
+    def __call__(
+        self,
+        models: Model,
+        seeds: Int[Array, " seeds"],
+        lengths: Lengths,
+        batches: int,
+        purpose: int,
+        counter: int,
+    ) -> Scores:
+        """Scores on `batches` batches of fresh problems; purpose and counter choose the random numbers."""
+        keys = jax.random.split(shared_key(purpose, counter, lengths.smallest, lengths.largest), batches)
+        drawn = jax.vmap(lengths.sample)(keys)
+        marks = self._examine(place((models, seeds), self._mesh), drawn, purpose, counter)
+        return Scores.of(self.task.name, lengths, marks)

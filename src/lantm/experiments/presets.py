@@ -1,0 +1,56 @@
+"""The paper's experiments by name: the machine and the recipe for each task and model (table "Parameters")."""
+
+import dataclasses
+from typing import Any
+
+from lantm.errors import LantmError
+from lantm.machine import LantmConfig, LstmConfig
+from lantm.training import Experiment, ModelName, Recipe
+
+MODELS: tuple[ModelName, ...] = ("lantm-invnorm", "lantm-softmax", "lstm")
+RECIPES = ("paper", "demo")
+
+# What differs from the defaults, which are those of copy: sizes, and the learning rate.
+_SIZES: dict[str, dict[str, Any]] = {
+    "bigramFlip": {"cells": 100},
+    "addition": {"embedding": 14},
+}
+_SOFTMAX_SIZES: dict[str, dict[str, Any]] = {
+    "bigramFlip": {"embedding": 10},
+    "double": {"embedding": 14},
+}
+_LSTM_SIZES: dict[str, dict[str, Any]] = {
+    "double": {"embedding": 64},
+    "addition": {"embedding": 64},
+}
+_RATES = {"addition": 0.01}
+
+
+def preset(task: str, model: ModelName, recipe: str = "paper") -> Experiment:
+    """The experiment of a task, a model and a recipe; a task of one's own gets the sizes of copy."""
+    name = task.partition("[")[0]
+    machine: LantmConfig | LstmConfig
+    if model == "lstm":
+        machine = LstmConfig(**_LSTM_SIZES.get(name, {}))
+        # No schedule, and tests every 200 epochs (appendix, "Training and testing").
+        training = Recipe(learning_rate=0.0002, schedule="constant", test_every=200, epochs=10_000)
+    elif model in MODELS:
+        sizes = _SIZES.get(name, {})
+        if model == "lantm-softmax":
+            sizes = {"weighting": "softmax", **sizes, **_SOFTMAX_SIZES.get(name, {})}
+        machine = LantmConfig(**sizes)
+        training = Recipe(learning_rate=_RATES.get(name, 0.02))
+    else:
+        raise LantmError(f"unknown model {model!r}: known are {', '.join(MODELS)}")
+    if recipe == "demo":
+        machine, training = _demo(machine, training)
+    elif recipe != "paper":
+        raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
+    return Experiment(task, model, machine, training, recipe_name=recipe)
+
+
+def _demo(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmConfig | LstmConfig, Recipe]:
+    """A short training for a laptop: a quiet start, a lower rate, small tests."""
+    machine = dataclasses.replace(machine, state_range=0.0, forget_bias=1.0)
+    recipe = dataclasses.replace(recipe, learning_rate=0.005, epochs=300, test_every=20, test_batches=10)
+    return machine, recipe

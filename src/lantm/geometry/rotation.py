@@ -1,0 +1,72 @@
+"""SO(2) acting on the plane: heads move on circles around the origin."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lantm.geometry.base import Action, Gate, Key, RawAction
+from lantm.geometry.complex_numbers import Complex, conjugate, multiply, squared_modulus
+from lantm.geometry.euclidean import EuclideanGeometry, interpolate
+
+# Shorter vectors have no direction worth the name: single precision rounds the mean of two opposite unit
+# vectors to about 1e-7. Not larger, because a controller may well start with outputs as small as 1e-5:
+# that of the paper's program experiments has initial weights of at most 0.0008.
+SHORTEST_WITH_DIRECTION = 1e-6
+
+
+def project_to_circle(vector: Complex, fallback: Complex) -> Complex:
+    """`vector` scaled to unit norm; about the unit vector `fallback` where `vector` is too short for that.
+
+    No continuous map takes the whole plane to the circle and leaves the circle alone, so some jump has to
+    be. A short vector is added to the fallback rather than replaced by it: its gradient is then finite but
+    not zero, and training can leave the place again.
+
+    >>> print(project_to_circle(jnp.array([0.0, 5.0]), fallback=jnp.array([1.0, 0.0])))
+    [0. 1.]
+    >>> print(project_to_circle(jnp.array([0.0, 0.0]), fallback=jnp.array([1.0, 0.0])))
+    [1. 0.]
+    """
+    short = squared_modulus(vector) < SHORTEST_WITH_DIRECTION**2
+    # The choice comes before the division, so that no branch of it divides by 0 under differentiation.
+    long_enough = jnp.where(short, vector + fallback, vector)
+    return long_enough / jnp.sqrt(squared_modulus(long_enough))
+
+
+class Rotation(EuclideanGeometry):
+    """A head turns about the origin; the action (cos t, sin t) turns by t (paper, appendix C.2).
+
+    >>> quarter_turn = Rotation().action(jnp.array([0.0, 7.0]))
+    >>> print(Rotation().act(quarter_turn, jnp.array([2.0, 1.0])))
+    [-1.  2.]
+    """
+
+    key_size = 2
+    action_size = 2
+    raw_action_size = 2
+    isometric = True
+
+    def action(self, raw: RawAction) -> Action:
+        """The raw numbers scaled to unit norm; the identity where they are 0, which has no direction."""
+        return project_to_circle(raw, fallback=self.identity().astype(raw.dtype))
+
+    def identity(self) -> Float[Array, "action"]:
+        """The complex number 1."""
+        return jnp.array([1.0, 0.0])
+
+    def act(self, action: Action, key: Key) -> Key:
+        """The product of complex numbers."""
+        return multiply(action, key)
+
+    def compose(self, second: Action, first: Action) -> Action:
+        """The product of complex numbers."""
+        return multiply(second, first)
+
+    def inverse(self, action: Action) -> Action:
+        """The conjugate, which turns as far the other way."""
+        return conjugate(action)
+
+    def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
+        """The straight line between the actions, projected back to the circle (paper, section 3.4).
+
+        Halfway between opposite actions, where the line meets 0, the previous action goes on.
+        """
+        return project_to_circle(interpolate(gate, candidate, previous), fallback=previous)

@@ -1,0 +1,61 @@
+"""R* x SO(2) acting on the plane: heads move on spirals around the origin."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lantm.geometry.base import Action, Gate, Key, RawAction
+from lantm.geometry.complex_numbers import conjugate, multiply, squared_modulus
+from lantm.geometry.euclidean import EuclideanGeometry, interpolate
+
+# The strongest contraction that the controller can ask for.
+SMALLEST_SCALE = 1e-6
+
+
+class ScalingRotation(EuclideanGeometry):
+    """A head turns about the origin and scales its distance to it (paper, appendix C.1).
+
+    The action (a, b) is the complex number a + bi, which multiplies keys. All numbers but 0 form the group.
+
+    >>> quarter_turn_and_double = jnp.array([0.0, 2.0])
+    >>> print(ScalingRotation().act(quarter_turn_and_double, jnp.array([2.0, 1.0])))
+    [-2.  4.]
+    """
+
+    key_size = 2
+    action_size = 2
+    raw_action_size = 2
+    isometric = False
+
+    def action(self, raw: RawAction) -> Action:
+        """The raw numbers, unless they are nearly 0: then a number next to them that has an inverse.
+
+        Numbers within `SMALLEST_SCALE` of 0 are shifted by twice that along the real axis, out of the
+        neighbourhood of 0. The gradient stays that of the identity map, there too.
+        """
+        nearly_zero = squared_modulus(raw) < SMALLEST_SCALE**2
+        shift = 2 * SMALLEST_SCALE * self.identity().astype(raw.dtype)
+        return jnp.where(nearly_zero, raw + shift, raw)
+
+    def identity(self) -> Float[Array, "action"]:
+        """The complex number 1."""
+        return jnp.array([1.0, 0.0])
+
+    def act(self, action: Action, key: Key) -> Key:
+        """The product of complex numbers."""
+        return multiply(action, key)
+
+    def compose(self, second: Action, first: Action) -> Action:
+        """The product of complex numbers."""
+        return multiply(second, first)
+
+    def inverse(self, action: Action) -> Action:
+        """The reciprocal of the complex number."""
+        return conjugate(action) / squared_modulus(action)
+
+    def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
+        """The straight line between the actions (paper, section 3.4).
+
+        Halfway between opposite actions it meets 0, outside the group. The paper accepts this, as it has
+        probability zero, and so do we: 0 takes every key to the origin, with finite gradients.
+        """
+        return interpolate(gate, candidate, previous)

@@ -1,0 +1,33 @@
+"""Machines: a controller, heads that move in a geometry, a memory; and the models built of them."""
+
+from lantm.machine.access import Access, Emission, Position
+from lantm.machine.lantm import Lantm, LantmConfig
+from lantm.machine.lstm import Lstm, LstmConfig
+from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
+from lantm.machine.model import Model, Output, Trace, parameter_count
+from lantm.machine.recurrence import Schedule, recur
+from lantm.machine.weighting import InvNorm, SoftMax, Weighting
+
+__all__ = [
+    "Access",
+    "DropOldest",
+    "Emission",
+    "Grow",
+    "InvNorm",
+    "Lantm",
+    "LantmConfig",
+    "Lstm",
+    "LstmConfig",
+    "Memory",
+    "Model",
+    "Output",
+    "Policy",
+    "Position",
+    "Schedule",
+    "SoftMax",
+    "Trace",
+    "Weighting",
+    "Window",
+    "parameter_count",
+    "recur",
+]

@@ -1,0 +1,155 @@
+"""How heads move through the key space and read there: the paper's addressing procedure (section 3.3).
+
+Nothing here is trained. The controller emits numbers; this module says what they mean. It is shared by
+training, evaluation and traces, so what is looked at is what was trained.
+"""
+
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from lantm.geometry import Geometry
+from lantm.machine.memory import Memory
+from lantm.machine.weighting import Weighting
+
+
+class Emission(NamedTuple):
+    """What the controller says to the heads in one step; read heads come before write heads."""
+
+    keys: Float[Array, "*batch heads key"]
+    key_gates: Float[Array, "*batch heads"]
+    actions: Float[Array, "*batch heads action"]
+    action_gates: Float[Array, "*batch heads"]
+    vectors: Float[Array, "*batch write_heads width"]
+    strengths: Float[Array, "*batch write_heads"]
+    temperatures: Float[Array, "*batch read_heads"] | None
+
+
+class Position(NamedTuple):
+    """Where the heads stand, and the actions that brought them there."""
+
+    keys: Float[Array, "*batch heads key"]
+    actions: Float[Array, "*batch heads action"]
+
+
+class Access(eqx.Module):
+    """The heads of a machine: how many, in which geometry, and the paper's switches.
+
+    Every head takes a candidate key, a key gate, a candidate action and an action gate; a gate of 1 takes
+    the candidate, 0 keeps what was. Write heads also give a vector and its strength.
+    """
+
+    geometry: Geometry
+    weighting: Weighting
+    memory_width: int
+    read_heads: int = 1
+    write_heads: int = 1
+    write_gate_bias: float = -10.0
+    normalise_steps: bool = True
+    interpolate_actions: bool = True
+    squash_keys: bool = False
+    squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
+    read_sees_write: bool = False
+
+    @property
+    def heads(self) -> int:
+        """All heads, read heads first."""
+        return self.read_heads + self.write_heads
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many numbers of the emission serve which purpose, in their order."""
+        return {
+            "keys": self.heads * self.geometry.raw_key_size,
+            "key_gates": self.heads,
+            "actions": self.heads * self.geometry.raw_action_size,
+            "action_gates": self.heads,
+            "vectors": self.write_heads * self.memory_width,
+            "strengths": self.write_heads,
+            "temperatures": self.read_heads if self.weighting.emits_temperature else 0,
+        }
+
+    @property
+    def emission_size(self) -> int:
+        """How many numbers the controller emits a step: 13 + memory width for the paper's InvNorm machine."""
+        return sum(self.sizes.values())
+
+    def squash(self, vector: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
+        """Bounds a memory vector, lest one with large numbers dominate every reading."""
+        return jnp.tanh(vector) if self.squash_vectors == "tanh" else jax.nn.sigmoid(vector)
+
+    def understand(self, raw: Float[Array, "*batch emission"]) -> Emission:
+        """Gives the controller's raw numbers their meaning."""
+        parts = {}
+        start = 0
+        for name, size in self.sizes.items():
+            parts[name] = raw[..., start : start + size]
+            start += size
+        keys = parts["keys"].reshape(*raw.shape[:-1], self.heads, -1)
+        steps = parts["actions"].reshape(*raw.shape[:-1], self.heads, -1)
+        if self.squash_keys:
+            keys, steps = jnp.tanh(keys), jnp.tanh(steps)
+        if self.normalise_steps:
+            steps = normalised(steps)
+        # The paper's first tweak: a strong negative start of the write gates makes writing go straight on.
+        bias = jnp.array([0.0] * self.read_heads + [self.write_gate_bias] * self.write_heads, raw.dtype)
+        return Emission(
+            keys=self.geometry.key(keys),
+            key_gates=jax.nn.sigmoid(parts["key_gates"] + bias),
+            actions=self.geometry.action(steps),
+            action_gates=jax.nn.sigmoid(parts["action_gates"] + bias),
+            vectors=self.squash(parts["vectors"]).reshape(
+                *raw.shape[:-1], self.write_heads, self.memory_width
+            ),
+            strengths=jax.nn.sigmoid(parts["strengths"]),
+            temperatures=jax.nn.softplus(parts["temperatures"]) if self.weighting.emits_temperature else None,
+        )
+
+    def move(self, emission: Emission, before: Position) -> Position:
+        """Moves every head: mix the action, mix the key, and let the action act on it."""
+        if self.interpolate_actions:
+            gate = emission.action_gates[..., None]
+            actions = self.geometry.mix_actions(gate, emission.actions, before.actions)
+        else:
+            actions = emission.actions
+        start = self.geometry.mix_keys(emission.key_gates[..., None], emission.keys, before.keys)
+        return Position(self.geometry.act(actions, start), actions)
+
+    def written(self, emission: Emission, position: Position) -> Memory:
+        """What the write heads add to the memory: one slot a write head."""
+        return Memory(
+            addresses=jnp.moveaxis(position.keys[..., self.read_heads :, :], -2, 0),
+            vectors=jnp.moveaxis(emission.vectors, -2, 0),
+            strengths=jnp.moveaxis(emission.strengths, -1, 0),
+        )
+
+    def weights(
+        self,
+        keys: Float[Array, "*batch read_heads key"],
+        temperatures: Float[Array, "*batch read_heads"] | None,
+        memory: Memory,
+        visible: Bool[Array, "slots *#batch"],
+    ) -> Float[Array, "slots *batch read_heads"]:
+        """The weight of every memory in the reading of every read head."""
+        distances = self.geometry.squared_distance(keys, memory.addresses[..., None, :])
+        return self.weighting(distances, memory.strengths[..., None], visible[..., None], temperatures)
+
+    def read(
+        self,
+        keys: Float[Array, "batch read_heads key"],
+        temperatures: Float[Array, "batch read_heads"] | None,
+        memory: Memory,
+        visible: Bool[Array, "slots #batch"],
+    ) -> Float[Array, "batch reading"]:
+        """The readings of all read heads, side by side."""
+        weights = self.weights(keys, temperatures, memory, visible)
+        readings = jnp.einsum("sbh,sbm->bhm", weights, memory.vectors)
+        return readings.reshape(readings.shape[0], -1)
+
+
+def normalised(step: Float[Array, "*batch action"]) -> Float[Array, "*batch action"]:
+    """The paper's second tweak: a step of length approximately 1 in the same direction."""
+    return step * jax.lax.rsqrt(jnp.sum(step**2, axis=-1, keepdims=True) + 1e-6)

@@ -1,0 +1,163 @@
+"""The baseline: a stack of LSTM layers that reads the input and then answers (section 4.1 of the paper)."""
+
+import dataclasses
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from lantm.batch import Batch
+from lantm.errors import LantmError
+from lantm.geometry import Translation
+from lantm.machine.access import Access, Position
+from lantm.machine.controller import CellState
+from lantm.machine.memory import Grow, Memory, Window
+from lantm.machine.model import Linear, Model, Output, lstm_matrices
+from lantm.machine.recurrence import Schedule, State, Weights, recur
+from lantm.machine.weighting import InvNorm
+
+# A layer is the recurrence of a machine without heads: the same loop, the same backward pass.
+_NO_HEADS = Access(Translation(1), InvNorm(), memory_width=0, read_heads=0, write_heads=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class LstmConfig:
+    """The LSTM baseline. The defaults are the paper's for copy."""
+
+    layers: int = 4
+    """Layers, each reading the one below."""
+    cells: int = 256
+    """Cells of a layer."""
+    embedding: int = 7
+    """Numbers that stand for a symbol."""
+    decoder: Literal["shared", "separate"] = "shared"
+    """One LSTM reads and answers, as the paper's counts say; or a second one takes over for the answer."""
+    learn_start: bool = True
+    """Train the initial state; otherwise it stays as it was drawn."""
+    weight_range: float | None = None
+    """Start all weights uniformly in +- this; by default +-1/sqrt(inputs)."""
+    forget_bias: float | None = None
+    """Start the forget gates' biases here; by default like the other weights."""
+    state_range: float = 1.0
+    """Start the initial state uniformly in +- this."""
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "cells", "embedding"):
+            if getattr(self, name) < 1:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+
+    def build(self, vocabulary: int, key: PRNGKeyArray) -> "Lstm":
+        """A model with fresh weights."""
+        return Lstm(self, vocabulary, key)
+
+
+class Layer(eqx.Module):
+    """One LSTM layer."""
+
+    inputs: Linear
+    recurrent: Float[Array, "cells 4*cells"]
+
+    def __init__(self, inputs: int, config: LstmConfig, key: PRNGKeyArray):
+        self.inputs, self.recurrent = lstm_matrices(
+            inputs, config.cells, config.cells, key, config.weight_range, config.forget_bias
+        )
+
+    def __call__(
+        self, below: Float[Array, "time batch inputs"], state: CellState, steps: Int[Array, ""]
+    ) -> tuple[Float[Array, "time batch cells"], CellState]:
+        """The layer's output at every step, and its final state."""
+        batch, cells = state.hidden.shape
+        weights = Weights(self.recurrent, jnp.zeros((cells, 0)), jnp.zeros((0,)))
+        nowhere = Position(jnp.zeros((batch, 0, 1)), jnp.zeros((batch, 0, 1)))
+        start = State(state.hidden, state.cell, jnp.zeros((batch, 0)), nowhere)
+        nothing = Memory(jnp.zeros((0, batch, 1)), jnp.zeros((0, batch, 0)), jnp.zeros((0, batch)))
+        zero = jnp.zeros((), jnp.int32)
+        schedule = Schedule(steps, jnp.zeros((batch,), jnp.int32))
+        path = recur(
+            _NO_HEADS, Grow(), weights, self.inputs(below), start, nothing, Window(zero, zero), schedule
+        )
+        return path.states.hidden, CellState(path.state.hidden, path.state.cell)
+
+
+class Start(eqx.Module):
+    """The learnable initial state."""
+
+    hidden: Float[Array, "layers cells"]
+    cell: Float[Array, "layers cells"]
+
+
+class Lstm(Model):
+    """The LSTM baseline."""
+
+    config: LstmConfig = eqx.field(static=True)
+    embedding: Float[Array, "vocabulary embedding"]
+    layers: list[Layer]
+    decoder: list[Layer] | None
+    readout: Linear
+    start: Start
+
+    def __init__(self, config: LstmConfig, vocabulary: int, key: PRNGKeyArray):
+        embedding_key, readout_key, hidden_key, cell_key, layers_key, decoder_key = jax.random.split(key, 6)
+        self.config = config
+        self.embedding = jax.random.normal(embedding_key, (vocabulary, config.embedding))
+        if (bound := config.weight_range) is not None:
+            self.embedding = jax.random.uniform(
+                embedding_key, self.embedding.shape, minval=-bound, maxval=bound
+            )
+
+        def stack(key: PRNGKeyArray) -> list[Layer]:
+            sizes = [config.embedding] + [config.cells] * (config.layers - 1)
+            return [
+                Layer(size, config, key)
+                for size, key in zip(sizes, jax.random.split(key, config.layers), strict=True)
+            ]
+
+        self.layers = stack(layers_key)
+        self.decoder = stack(decoder_key) if config.decoder == "separate" else None
+        self.readout = Linear(config.cells, vocabulary, readout_key, config.weight_range)
+        shape, bound = (config.layers, config.cells), config.state_range
+        self.start = Start(
+            jax.random.uniform(hidden_key, shape, minval=-bound, maxval=bound),
+            jax.random.uniform(cell_key, shape, minval=-bound, maxval=bound),
+        )
+
+    def begin(self, batch_size: int, slots: int) -> list[CellState]:
+        """The learnable start of every layer; an LSTM has no memory to make room in."""
+        start = self.start if self.config.learn_start else jax.lax.stop_gradient(self.start)
+        shape = (batch_size, self.config.cells)
+        return [
+            CellState(jnp.broadcast_to(hidden, shape), jnp.broadcast_to(cell, shape))
+            for hidden, cell in zip(start.hidden, start.cell, strict=True)
+        ]
+
+    def run(
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: list[CellState]
+    ) -> tuple[Float[Array, "time batch cells"], list[CellState]]:
+        """The top layer's output at every step, and the final state of every layer."""
+        below = self.embedding[inputs]
+        if self.decoder is None:
+            return _climb(self.layers, below, carried, schedule.steps)
+        # The encoder runs to the end of the input, the decoder from there on: inputs all of one length.
+        turn = jnp.max(schedule.writes)
+        read, carried = _climb(self.layers, below, carried, turn)
+        answer, carried = _climb(self.decoder, jnp.roll(below, -turn, axis=0), carried, schedule.steps - turn)
+        return read + jnp.roll(answer, turn, axis=0), carried
+
+    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+        """The answer; there are no heads to trace."""
+        return self(batch)
+
+
+def _climb(
+    layers: list[Layer],
+    below: Float[Array, "time batch inputs"],
+    carried: list[CellState],
+    steps: Int[Array, ""],
+) -> tuple[Float[Array, "time batch cells"], list[CellState]]:
+    ends = []
+    for layer, state in zip(layers, carried, strict=True):
+        below, end = layer(below, state, steps)
+        ends.append(end)
+    return below, ends

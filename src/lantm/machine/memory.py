@@ -1,0 +1,96 @@
+"""The memory: an append-only store of (address, vector, strength), and what happens when it is full.
+
+A memory is written into slots one after the other and nothing is ever overwritten, so the memory of any
+earlier time is a window of the final one. The backward pass rests on this: it keeps one memory, not one
+a step (see `lantm.machine.recurrence`).
+"""
+
+import abc
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from lantm.errors import LantmError
+
+
+class Memory(NamedTuple):
+    """What is stored. Slots come first, so that an append writes one contiguous row."""
+
+    addresses: Float[Array, "slots batch key"]
+    vectors: Float[Array, "slots batch width"]
+    strengths: Float[Array, "slots batch"]
+
+
+class Window(NamedTuple):
+    """Which slots hold memories that are still remembered: first <= slot < end."""
+
+    first: Int[Array, ""]
+    end: Int[Array, ""]
+
+
+def empty(like: Memory, slots: int) -> Memory:
+    """A memory of `slots` zero slots, of the sizes of `like`."""
+    return Memory(*(jnp.zeros((slots, *field.shape[1:]), field.dtype) for field in like))
+
+
+def append(memory: Memory, new: Memory, at: Int[Array, ""]) -> Memory:
+    """Writes the slots of `new` from slot `at` on."""
+    return Memory(
+        *(
+            lax.dynamic_update_slice_in_dim(field, rows, at, axis=0)
+            for field, rows in zip(memory, new, strict=True)
+        )
+    )
+
+
+def visible(slots: int, window: Window, limit: Int[Array, "batch"]) -> Bool[Array, "slots batch"]:
+    """Which slots each problem of a batch can read.
+
+    `limit` is the slot where the problem's own writing ended: problems of different lengths share a batch.
+    """
+    slot = jnp.arange(slots)[:, None]
+    return (slot >= window.first) & (slot < jnp.minimum(window.end, limit))
+
+
+def compact(memory: Memory, window: Window) -> tuple[Memory, Window]:
+    """Moves the window to the front, so that the slots behind it are free for further writing."""
+    rolled = Memory(*(jnp.roll(field, -window.first, axis=0) for field in memory))
+    return rolled, Window(jnp.zeros_like(window.first), window.end - window.first)
+
+
+class Policy(eqx.Module):
+    """What is forgotten after a write."""
+
+    @abc.abstractmethod
+    def after_write(self, window: Window) -> Window:
+        """The window of what is still remembered."""
+
+
+class Grow(Policy):
+    """Nothing is ever forgotten: for problems with an end (the sequence tasks and programs)."""
+
+    def after_write(self, window: Window) -> Window:
+        """The window unchanged."""
+        return window
+
+
+class DropOldest(Policy):
+    """A memory filled to `limit` loses its `drop` oldest vectors: for continuous use (language modelling)."""
+
+    limit: int = 100
+    drop: int = 60
+
+    def __check_init__(self) -> None:
+        if not 0 < self.drop <= self.limit:
+            raise LantmError(
+                f"a memory of {self.limit} cannot drop its oldest {self.drop}: "
+                "give 0 < drop <= limit (the paper's are 60 and 100)"
+            )
+
+    def after_write(self, window: Window) -> Window:
+        """The window, moved past the oldest when it is full."""
+        full = window.end - window.first >= self.limit
+        return Window(window.first + jnp.where(full, self.drop, 0), window.end)

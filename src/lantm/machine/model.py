@@ -1,0 +1,111 @@
+"""What all models have in common: symbols in, a distribution over symbols out, at every step."""
+
+import abc
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from lantm.batch import Batch
+from lantm.machine.memory import Memory, Window
+from lantm.machine.recurrence import Schedule
+
+
+class Trace(NamedTuple):
+    """What the heads of a Lie access machine did; read heads come before write heads."""
+
+    keys: Float[Array, "time batch heads key"]
+    actions: Float[Array, "time batch heads action"]
+    key_gates: Float[Array, "time batch heads"]
+    action_gates: Float[Array, "time batch heads"]
+    strengths: Float[Array, "time batch write_heads"]
+    temperatures: Float[Array, "time batch read_heads"] | None
+    readings: Float[Array, "time batch reading"]
+    memory: Memory
+    windows: Window  # which slots each reading could see
+    read_weights: Float[Array, "time slots batch read_heads"] | None  # on request: time * slots numbers
+
+
+class Output(NamedTuple):
+    """What a model answers, and how it came to it (a model without memory has no trace)."""
+
+    logits: Float[Array, "time batch vocabulary"]
+    trace: Trace | None
+
+
+class Linear(eqx.Module):
+    """x W + b, from a uniform start in +-1/sqrt(inputs) unless a range is given."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, " outputs"]
+
+    def __init__(self, inputs: int, outputs: int, key: PRNGKeyArray, weight_range: float | None = None):
+        weight_key, bias_key = jax.random.split(key)
+        bound = inputs**-0.5 if weight_range is None else weight_range
+        self.weight = jax.random.uniform(weight_key, (inputs, outputs), minval=-bound, maxval=bound)
+        self.bias = jax.random.uniform(bias_key, (outputs,), minval=-bound, maxval=bound)
+
+    def __call__(self, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
+        return x @ self.weight + self.bias
+
+
+class Model(eqx.Module):
+    """A machine that reads symbols and answers with symbols.
+
+    `begin`, `run` and `readout` are for continuous use: a text is run piece by piece, and what `run`
+    returns is carried on. A call on a batch of problems does all three.
+    """
+
+    readout: eqx.AbstractVar[Linear]
+
+    @abc.abstractmethod
+    def begin(self, batch_size: int, slots: int) -> PyTree:
+        """What the machine starts with: controller, heads and a memory with room for `slots` writes."""
+
+    @abc.abstractmethod
+    def run(
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree
+    ) -> tuple[Float[Array, "time batch cells"], PyTree]:
+        """The controller's output at every step, and what is carried on."""
+
+    @abc.abstractmethod
+    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+        """The answer with its trace, from the code that trains."""
+
+    def features(self, batch: Batch) -> Float[Array, "time batch cells"]:
+        """The controller's output at every step of a batch of problems."""
+        carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
+        return self.run(batch.inputs, Schedule(batch.steps, batch.writes), carried)[0]
+
+    def __call__(self, batch: Batch) -> Output:
+        return Output(self.readout(self.features(batch)), None)
+
+
+def parameter_count(model: PyTree) -> int:
+    """How many numbers are trained."""
+    return sum(leaf.size for leaf in jax.tree.leaves(model))
+
+
+def lstm_matrices(
+    inputs: int,
+    recurrent: int,
+    cells: int,
+    key: PRNGKeyArray,
+    weight_range: float | None,
+    forget_bias: float | None,
+) -> tuple[Linear, Float[Array, "recurrent 4*cells"]]:
+    """The weights of an LSTM layer: of its inputs with the bias, and of what it feeds back.
+
+    The start is uniform in +-1/sqrt(all inputs of a cell), or +-`weight_range`; a given `forget_bias`
+    replaces the start of the forget gates' biases.
+    """
+    input_key, recurrent_key = jax.random.split(key)
+    bound = (inputs + recurrent) ** -0.5 if weight_range is None else weight_range
+    linear = Linear(inputs, 4 * cells, input_key, bound)
+    if forget_bias is not None:
+        bias = linear.bias.at[cells : 2 * cells].set(forget_bias)
+        linear = eqx.tree_at(lambda layer: layer.bias, linear, bias)
+    weight = jax.random.uniform(recurrent_key, (recurrent, 4 * cells), minval=-bound, maxval=bound)
+    return linear, jnp.asarray(weight)

@@ -1,0 +1,104 @@
+"""Things found by name: geometries and tasks, ours and those in a file of the user's."""
+
+import difflib
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from lantm.errors import LantmError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Maps a name to a maker of objects of one kind.
+
+    A name is either registered, or `module:Name`: then `Name` is taken from the Python module
+    `module`, found on the import path or in the current folder, and need not be registered. Either may
+    be followed by options for the maker: `bigramFlip[unit=bigrams]`.
+    """
+
+    def __init__(self, kind: str, base: type[T]) -> None:
+        """`kind` is the word used in messages; what a maker returns must be an instance of `base`."""
+        self.kind = kind
+        self._base = base
+        self._makers: dict[str, Callable[..., T]] = {}
+
+    def add(self, name: str, maker: Callable[..., T]) -> None:
+        """Registers `maker` under `name`, which must be new."""
+        if name in self._makers:
+            raise ValueError(f"{self.kind} {name!r} is registered already")
+        self._makers[name] = maker
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def make(self, name: str) -> T:
+        """The object called `name`; a name that leads nowhere is a `LantmError` with a suggestion."""
+        name, options = self._split(name)
+        if name in self._makers:
+            return self._call(self._makers[name], name, options)
+        if ":" in name:
+            return self._make_from_module(name, options)
+        near = difflib.get_close_matches(name, self._makers, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        known = ", ".join(self._makers)
+        raise LantmError(
+            f"unknown {self.kind} {name!r}: {hint}known are {known}, or name your own as module:Name"
+        )
+
+    def _split(self, name: str) -> tuple[str, dict[str, Any]]:
+        """A name and its options: `bigramFlip[unit=bigrams]`."""
+        match = re.fullmatch(r"([^\[\]]+)(?:\[([^\[\]]*)\])?", name)
+        if not match:
+            raise LantmError(
+                f"{name!r} is not the name of a {self.kind}: write name or name[field=value,...]"
+            )
+        options = {}
+        for option in filter(None, (match[2] or "").split(",")):
+            field, equals, value = option.partition("=")
+            if not equals:
+                raise LantmError(f"{option!r} in {name!r} is not an option: write field=value")
+            options[field.strip()] = _scalar(value.strip())
+        return match[1], options
+
+    def _call(self, maker: Callable[..., T], name: str, options: dict[str, Any]) -> T:
+        try:
+            return maker(**options)
+        except TypeError as error:
+            raise LantmError(f"the {self.kind} {name!r} does not take {options}: {error}") from error
+
+    def _make_from_module(self, name: str, options: dict[str, Any]) -> T:
+        module_name, _, attribute = name.partition(":")
+        if os.getcwd() not in sys.path:  # a file beside the user, as `python -m` would find it
+            sys.path.insert(0, os.getcwd())
+        try:
+            maker = getattr(importlib.import_module(module_name), attribute)
+        except (ImportError, ValueError) as error:
+            raise LantmError(f"cannot import the {self.kind} {name!r}: {error}") from error
+        except AttributeError as error:
+            raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}") from error
+        made = self._call(maker, name, options) if callable(maker) else maker
+        if not isinstance(made, self._base):
+            raise LantmError(
+                f"{name!r} makes a {type(made).__name__}, not a {self._base.__name__}: derive it from that class"
+            )
+        return made
+
+
+def _scalar(text: str) -> int | float | bool | str:
+    """An option's value: a number or a truth value where it reads as one."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

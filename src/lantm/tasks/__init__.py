@@ -1,0 +1,43 @@
+"""Problems as batches of symbols, generated on the device.
+
+>>> import jax
+>>> task = make_task("copy")
+>>> batch = task.sample(jax.random.key(0), batch_size=32, length=10, capacity_length=64)
+>>> batch.inputs.shape, int(batch.steps)
+((130, 32), 22)
+"""
+
+from lantm.registry import Registry
+from lantm.tasks.arithmetic import Addition, Double, NumberTask
+from lantm.tasks.base import Batch, Task
+from lantm.tasks.lengths import Lengths
+from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
+
+TASKS: Registry[Task] = Registry("task", Task)  # type: ignore[type-abstract]
+for _task in (Copy, Reverse, BigramFlip, Double, Addition):
+    TASKS.add(_task.name, _task)
+
+
+def make_task(name: str) -> Task:
+    """The task of that name: one of `TASKS`, or `module:Name` for one's own.
+
+    >>> make_task("addition").train_lengths
+    Lengths(smallest=2, largest=16, stride=1)
+    """
+    return TASKS.make(name)
+
+
+__all__ = [
+    "TASKS",
+    "Addition",
+    "Batch",
+    "BigramFlip",
+    "Copy",
+    "Double",
+    "Lengths",
+    "NumberTask",
+    "Reverse",
+    "SequenceTask",
+    "Task",
+    "make_task",
+]

@@ -1,0 +1,158 @@
+"""The arithmetic tasks: numbers digit by digit, the least significant digit first (section 4.1)."""
+
+import decimal
+import reprlib
+from collections.abc import Sequence
+from typing import ClassVar, final
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from lantm.errors import LantmError
+from lantm.tasks.base import Count, Task
+from lantm.tasks.lengths import Lengths
+
+
+class NumberTask(Task):
+    """A task on decimal numbers of `length` digits each, padded with zeros.
+
+    A number is uniform in [0, 10^k) for k digits, so its digits are independent and uniform. (The appendix
+    of the paper writes [0, 10^k], but 10^k has k + 1 digits.)
+
+    The paper's vocabulary of 14 is read as ten digits, three markers and a symbol that is never used, which
+    its parameter counts require; `unused_symbols=0` leaves that one out.
+    """
+
+    data_symbols: ClassVar[int] = 10
+    unused_symbols: int = eqx.field(static=True, default=1)
+    alphabet: ClassVar[str] = "0123456789"
+
+    @final
+    def show(self, names: Sequence[str]) -> str:
+        """The digits with the most significant first and without the zeros that pad the number."""
+        return "".join(reversed(names)).lstrip("0") or "0" * bool(names)
+
+    @final
+    def read_number(self, text: str) -> str:
+        """The digits in `text`, most significant first as written, leading zeros included."""
+        digits = text.strip()
+        if not digits or not set(digits) <= set(self.alphabet):
+            raise LantmError(
+                f"{self.name} cannot read {reprlib.repr(digits)} as a number: write digits 0 to 9 only"
+            )
+        return digits
+
+
+class Double(NumberTask):
+    """x in k digits gives 2x in k + 1 digits: 829 reads `9 2 8`, and 2 * 829 = 1658 reads `8 5 6 1`.
+
+    >>> Double().expected("829")
+    '1658'
+    """
+
+    name: ClassVar[str] = "double"
+    train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 40))
+
+    def input_size(self, length: Count) -> Count:
+        """The digits of x."""
+        return length
+
+    def output_size(self, length: Count) -> Count:
+        """A digit more."""
+        return length + 1
+
+    def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input+1"]:
+        """The digits of x + x."""
+        return add_digits(symbols, symbols)
+
+    def read(self, text: str) -> list[int]:
+        """The digits of a number such as "829"."""
+        return [int(digit) for digit in reversed(self.read_number(text))]
+
+    def expected(self, text: str) -> str:
+        """Twice the number."""
+        number = self.read_number(text)
+        return plain_sum(number, number)
+
+
+class Addition(NumberTask):
+    """x and y in k digits each, interleaved, give x + y in k + 1 digits.
+
+    The paper's example: 423 + 94 reads `4 3 9 2 0 4`, the digits of 94 before those of 423, and
+    517 reads `7 1 5 0`.
+
+    >>> Addition().expected("423 + 94")
+    '517'
+    """
+
+    name: ClassVar[str] = "addition"
+    train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 16))
+
+    def input_size(self, length: Count) -> Count:
+        """The digits of x and of y."""
+        return 2 * length
+
+    def output_size(self, length: Count) -> Count:
+        """A digit more than each of them."""
+        return length + 1
+
+    def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input//2+1"]:
+        """The digits of x + y."""
+        return add_digits(symbols[0::2], symbols[1::2])
+
+    def read(self, text: str) -> list[int]:
+        """The digits of two numbers such as "423 + 94", the shorter padded to the length of the longer."""
+        left, right = self._read_numbers(text)
+        length = max(len(left), len(right))
+        # The second number goes first, as in the paper's example (table "Input/output examples").
+        pairs = zip(reversed(right.zfill(length)), reversed(left.zfill(length)), strict=True)
+        return [int(digit) for pair in pairs for digit in pair]
+
+    def expected(self, text: str) -> str:
+        """The sum of the two numbers."""
+        return plain_sum(*self._read_numbers(text))
+
+    def _read_numbers(self, text: str) -> tuple[str, str]:
+        left, plus, right = text.partition("+")
+        if not plus:
+            raise LantmError(
+                f"addition needs two numbers, not {reprlib.repr(text)}: write them as '423 + 94'"
+            )
+        return self.read_number(left), self.read_number(right)
+
+
+# Whether a run of digits generates a carry, and whether it propagates one.
+Run = tuple[Bool[Array, " runs"], Bool[Array, " runs"]]
+
+
+def add_digits(x: Int[Array, " digits"], y: Int[Array, " digits"]) -> Int[Array, " digits+1"]:
+    """The sum of two numbers given by their digits, least significant first.
+
+    Carries are found by carry-lookahead, in a number of rounds logarithmic in the digits: a run of digits
+    generates a carry by itself, or propagates one that enters it, and two adjoining runs compose.
+
+    >>> add_digits(jnp.array([4, 9, 0]), jnp.array([3, 2, 4])).tolist()
+    [7, 1, 5, 0]
+    """
+
+    def compose(low: Run, high: Run) -> Run:
+        low_generates, low_propagates = low
+        high_generates, high_propagates = high
+        return high_generates | (high_propagates & low_generates), high_propagates & low_propagates
+
+    sums = jnp.pad(x + y, (0, 1))
+    generates, _ = jax.lax.associative_scan(compose, (sums >= 10, sums == 9))
+    carries = jnp.pad(generates[:-1], (1, 0))
+    return (sums + carries) % 10
+
+
+def plain_sum(x: str, y: str) -> str:
+    """The sum of two written numbers, of more digits than Python lets `int` read.
+
+    >>> plain_sum("9" * 5000, "1") == "1" + "0" * 5000
+    True
+    """
+    exact = decimal.Context(prec=max(len(x), len(y)) + 1)
+    return str(exact.add(decimal.Decimal(x), decimal.Decimal(y)))

@@ -1,0 +1,46 @@
+"""The lengths that problems of a task are drawn from."""
+
+import dataclasses
+
+import jax
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from lantm.errors import LantmError
+
+
+@dataclasses.dataclass(frozen=True)
+class Lengths:
+    """The lengths `smallest`, `smallest + stride`, ... up to and including `largest`.
+
+    Every length is a multiple of the stride: bigramFlip counted in symbols has stride 2.
+
+    >>> Lengths(2, 32, stride=2).count
+    16
+    """
+
+    smallest: int
+    largest: int
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        if self.stride < 1:
+            raise LantmError(f"lengths cannot have the stride {self.stride}: use 1 or more")
+        if not 1 <= self.smallest <= self.largest:
+            raise LantmError(
+                f"there are no lengths from {self.smallest} to {self.largest}: the smallest is at least 1 "
+                "and at most the largest"
+            )
+        if self.smallest % self.stride or self.largest % self.stride:
+            raise LantmError(
+                f"lengths from {self.smallest} to {self.largest} do not fit the stride {self.stride}: "
+                f"both ends must be multiples of {self.stride}"
+            )
+
+    @property
+    def count(self) -> int:
+        """How many lengths there are."""
+        return (self.largest - self.smallest) // self.stride + 1
+
+    def sample(self, key: PRNGKeyArray) -> Int[Array, ""]:
+        """One of the lengths, each as likely as the others."""
+        return self.smallest + self.stride * jax.random.randint(key, (), 0, self.count, dtype="int32")

@@ -1,0 +1,20 @@
+"""Training: recipes, many seeds as one program, and the run folder they leave behind."""
+
+from lantm.training.experiment import Experiment, ModelName
+from lantm.training.learner import EpochReport, Learner
+from lantm.training.loop import Progress, Result, load_learners, train
+from lantm.training.recipe import Recipe
+from lantm.training.run_folder import RunFolder
+
+__all__ = [
+    "EpochReport",
+    "Experiment",
+    "Learner",
+    "ModelName",
+    "Progress",
+    "Recipe",
+    "Result",
+    "RunFolder",
+    "load_learners",
+    "train",
+]

@@ -1,0 +1,125 @@
+"""Checkpoints: a tree of arrays as one safetensors file that is either whole or not there.
+
+A file is written under a temporary name, synced, and renamed, so a crash leaves the old one. Its header
+carries a digest of everything in it, so damage is noticed when it is read. Nothing is ever unpickled.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from lantm.errors import LantmError
+
+FORMAT = "lantm-1"
+
+
+def named_arrays(tree: Any) -> dict[str, np.ndarray]:
+    """The arrays of a tree by their path in it: names that stay the same as long as the fields do."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, eqx.is_array))
+    return {jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(leaf) for path, leaf in leaves}
+
+
+def save(path: pathlib.Path, tree: Any, notes: Mapping[str, Any]) -> None:
+    """Writes the arrays of `tree` with `notes` (JSON values) beside them, whole or not at all."""
+    arrays = named_arrays(tree)
+    text = json.dumps(notes, sort_keys=True)
+    metadata = {"format": FORMAT, "notes": text, "digest": _digest(arrays, text)}
+    write_whole(path, safetensors.numpy.save(arrays, metadata))
+
+
+def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
+    """The tree saved in `path`, of the structure of `like`, with its notes.
+
+    A file that is damaged, or that holds something else, is a `LantmError`.
+    """
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 not a mapping
+        if metadata.get("format") != FORMAT:
+            raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
+        notes_text = metadata["notes"]
+        if metadata["digest"] != _digest(arrays, notes_text):
+            raise LantmError(
+                f"{path} is damaged: its contents do not match its digest; restore it from a copy"
+            )
+        notes = json.loads(notes_text)
+    except FileNotFoundError as error:
+        raise LantmError(f"there is no file {path}") from error
+    except (safetensors.SafetensorError, OSError, KeyError, ValueError, MemoryError) as error:
+        raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
+    return _fill(like, arrays, path), notes
+
+
+def write_whole(path: pathlib.Path, data: bytes) -> None:
+    """Writes a file so that after a crash at any moment it has its old contents or its new ones."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise LantmError(f"cannot write {path}: {error.strerror or error}") from error
+    if os.name == "posix":  # the rename itself is safe once its folder is
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _digest(arrays: Mapping[str, np.ndarray], notes: str) -> str:
+    digest = hashlib.sha256(notes.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _fill(like: Any, arrays: Mapping[str, np.ndarray], path: pathlib.Path) -> Any:
+    """The tree `like` with its arrays replaced by those of the same name."""
+    expected = {
+        jax.tree_util.keystr(place, simple=True, separator="."): leaf
+        for place, leaf in jax.tree_util.tree_flatten_with_path(eqx.filter(like, _has_shape))[0]
+    }
+    if missing := sorted(expected.keys() - arrays.keys()):
+        raise LantmError(f"{path} lacks {missing[0]!r}: it holds another kind of machine")
+    if surplus := sorted(arrays.keys() - expected.keys()):
+        raise LantmError(f"{path} has {surplus[0]!r} besides: it holds another kind of machine")
+    for name, leaf in expected.items():
+        found = arrays[name]
+        if (found.shape, found.dtype) != (leaf.shape, leaf.dtype):
+            raise LantmError(
+                f"{path} has {name!r} as {found.dtype}{list(found.shape)}, not {leaf.dtype}{list(leaf.shape)}: "
+                "it holds another kind of machine"
+            )
+
+    def take(place: Any, leaf: Any) -> Any:
+        if not _has_shape(leaf):
+            return leaf
+        return jax.numpy.asarray(arrays[jax.tree_util.keystr(place, simple=True, separator=".")])
+
+    return jax.tree_util.tree_map_with_path(take, like)
+
+
+def _has_shape(leaf: Any) -> bool:
+    return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,39 @@
+"""The metrics as TensorBoard event files, one run a seed."""
+
+import pathlib
+from types import TracebackType
+from typing import Any
+
+from tensorboardX import SummaryWriter
+
+
+class EventFiles:
+    """Writes metric rows; after a resume, what was recorded past the checkpoint is hidden."""
+
+    def __init__(self, path: pathlib.Path, epoch: int):
+        """`epoch` is the last one that counts."""
+        self._path = path
+        self._epoch = epoch
+        self._writers: dict[int, SummaryWriter] = {}
+
+    def __enter__(self) -> "EventFiles":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for writer in self._writers.values():
+            writer.close()
+
+    def write(self, rows: list[dict[str, Any]]) -> None:
+        """Adds the numbers of the rows."""
+        for row in rows:
+            seed, epoch = row["seed"], row["epoch"]
+            if seed not in self._writers:
+                self._writers[seed] = SummaryWriter(
+                    str(self._path / f"seed-{seed}"), purge_step=self._epoch + 1 if self._epoch else None
+                )
+            group = f"test-{row['test']}/" if "test" in row else "train/"
+            for name, value in row.items():
+                if name not in ("seed", "epoch", "test") and value is not None:
+                    self._writers[seed].add_scalar(group + name, float(value), epoch)

@@ -1,0 +1,193 @@
+"""The training loop: epochs of all seeds, tests, metrics and checkpoints, interruptible at any moment."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import Float
+
+from lantm.evaluation import Examiner, Scores
+from lantm.seeds import EVALUATE, TEST, device_mesh, over_seeds, place
+from lantm.tasks import Task
+from lantm.training.events import EventFiles
+from lantm.training.experiment import Experiment
+from lantm.training.learner import EpochReport, Learner, begin, remember_best, train_epoch
+from lantm.training.run_folder import RunFolder
+
+
+class Progress(NamedTuple):
+    """What a watcher is told after every epoch."""
+
+    epoch: int
+    epochs: int
+    report: EpochReport  # fields with a leading axis of seeds
+    tests: dict[int, Scores]  # the latest test, by scale
+    seconds: float  # spent training in this process
+
+
+class Result(NamedTuple):
+    """How a training ended."""
+
+    learners: Learner
+    epoch: int
+    complete: bool
+    scores: dict[int, Scores]  # of the best weights, on fresh problems; empty when interrupted
+    seconds: float
+
+
+def start(experiment: Experiment, task: Task, mesh: Mesh) -> Learner:
+    """All seeds before their first epoch."""
+    seeds = jnp.arange(experiment.first_seed, experiment.first_seed + experiment.seeds, dtype=jnp.int32)
+    initialise = over_seeds(jax.vmap(partial(begin, experiment, task)), mesh)
+    return initialise(place(seeds, mesh))
+
+
+def load_learners(folder: RunFolder) -> tuple[Experiment, Task, int, Learner, list[str]]:
+    """The newest whole checkpoint of a run, with warnings about newer ones that are damaged."""
+    experiment = folder.experiment()
+    task = experiment.build_task()
+    mesh = device_mesh(experiment.seeds)
+    like = jax.eval_shape(lambda: start(experiment, task, mesh))
+    epoch, learners, warnings = folder.load_checkpoint(like)
+    return experiment, task, epoch, place(learners, mesh), warnings
+
+
+def train(
+    experiment: Experiment,
+    folder: RunFolder,
+    resume: bool = False,
+    watch: Callable[[Progress], None] = lambda progress: None,
+    stop: Callable[[], bool] = lambda: False,
+    warn: Callable[[str], None] = lambda warning: None,
+) -> Result:
+    """Trains every seed to the end, or until `stop` says so; a stopped run can be resumed.
+
+    Interrupted at any moment and resumed, a run ends in the same weights as one that was not, on the same
+    machine: everything random is a function of seed, epoch and batch, and everything else is saved.
+    """
+    task, recipe = experiment.build_task(), experiment.recipe
+    mesh = device_mesh(experiment.seeds)
+    done = 0
+    if resume and folder.has_checkpoint():
+        _, _, done, learners, warnings = load_learners(folder)
+        for warning in warnings:
+            warn(warning)
+    else:  # also when it was killed before its first checkpoint
+        learners = start(experiment, task, mesh)
+    if resume:
+        folder.forget_metrics_after(done)
+
+    one_epoch = over_seeds(partial(train_epoch, recipe, task), mesh, donate_argnums=0)
+    keep_best = over_seeds(jax.vmap(_remember, in_axes=(0, None)), mesh)
+    longest = max(task.lengths_at(scale).largest for scale in (1, *recipe.test_scales))
+    examiner = Examiner(task, longest, experiment.seeds, recipe.batch_size)
+    tests: dict[int, Scores] = {}
+    began = time.monotonic()
+
+    with EventFiles(folder.path / "tensorboard", done) as events:
+        epoch = done
+        while epoch < recipe.epochs and not stop():
+            epoch += 1
+            learners, report = one_epoch(learners, jnp.asarray(epoch))
+            report = jax.device_get(report)
+            rows = _epoch_rows(experiment, epoch, report)
+            if epoch % recipe.test_every == 0 or epoch == recipe.epochs:
+                tests = _test(
+                    examiner,
+                    learners.model,
+                    learners.seed,
+                    recipe.test_batches,
+                    recipe.test_scales,
+                    TEST,
+                    epoch,
+                )
+                learners = keep_best((learners, place(jnp.asarray(_merit(tests)), mesh)), jnp.asarray(epoch))
+                rows += _test_rows(experiment, epoch, tests)
+                folder.append_metrics(rows)
+                folder.save_checkpoint(epoch, learners)
+            else:
+                folder.append_metrics(rows)
+            events.write(rows)
+            watch(Progress(epoch, recipe.epochs, report, tests, time.monotonic() - began))
+
+        complete = epoch >= recipe.epochs
+        scores: dict[int, Scores] = {}
+        if complete:
+            scores = _test(
+                examiner,
+                learners.best_model,
+                learners.seed,
+                recipe.test_batches,
+                recipe.test_scales,
+                EVALUATE,
+                0,
+            )
+        elif epoch > done:
+            folder.save_checkpoint(epoch, learners)
+    return Result(learners, epoch, complete, scores, time.monotonic() - began)
+
+
+def _remember(learner_and_merit: tuple[Learner, Any], epoch: Any) -> Learner:
+    learner, merit = learner_and_merit
+    return remember_best(learner, merit, epoch)
+
+
+def _test(
+    examiner: Examiner,
+    models: Any,
+    seeds: Any,
+    batches: int,
+    scales: tuple[int, ...],
+    purpose: int,
+    counter: int,
+) -> dict[int, Scores]:
+    return {
+        scale: examiner(models, seeds, examiner.task.lengths_at(scale), batches, purpose, counter)
+        for scale in scales
+    }
+
+
+def _merit(tests: dict[int, Scores]) -> Float[np.ndarray, " seeds"]:
+    """What "best" means: the mean coarse score over the tested scales, and the fine score between equals."""
+    coarse = np.mean([scores.coarse for scores in tests.values()], axis=0)
+    fine = np.mean([scores.fine for scores in tests.values()], axis=0)
+    return (coarse + 0.01 * fine).astype(np.float32)
+
+
+def _epoch_rows(experiment: Experiment, epoch: int, report: EpochReport) -> list[dict[str, Any]]:
+    return [
+        {
+            "epoch": epoch,
+            "seed": experiment.first_seed + index,
+            "loss": _number(report.loss[index]),
+            "gradient_norm": _number(report.gradient_norm[index]),
+            "rate": _number(report.rate[index]),
+            "skipped": int(report.skipped[index]),
+            "diverged": bool(report.diverged[index]),
+        }
+        for index in range(experiment.seeds)
+    ]
+
+
+def _test_rows(experiment: Experiment, epoch: int, tests: dict[int, Scores]) -> list[dict[str, Any]]:
+    return [
+        {
+            "epoch": epoch,
+            "seed": experiment.first_seed + index,
+            "test": f"{scale}x",
+            "coarse": round(float(scores.coarse[index]), 3),
+            "fine": round(float(scores.fine[index]), 3),
+        }
+        for scale, scores in tests.items()
+        for index in range(experiment.seeds)
+    ]
+
+
+def _number(value: Any) -> float | None:
+    """A JSON number; JSON has no word for infinity or nan."""
+    return float(value) if np.isfinite(value) else None

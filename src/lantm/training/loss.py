@@ -1,0 +1,14 @@
+"""What is minimised: the negative log likelihood of the answer's symbols, given the input."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lantm.evaluation import Answer
+
+
+def negative_log_likelihood(answer: Answer) -> Float[Array, ""]:
+    """The mean over all symbols of all answers, end symbols included."""
+    chosen = jax.nn.one_hot(answer.targets, answer.logits.shape[-1], dtype=answer.logits.dtype)
+    losses = jax.nn.logsumexp(answer.logits, axis=-1) - jnp.sum(chosen * answer.logits, axis=-1)
+    return jnp.sum(losses, where=answer.mask) / jnp.sum(answer.mask)

@@ -1,0 +1,81 @@
+"""How a machine is trained: optimiser, schedule, batches and tests, as one record."""
+
+import dataclasses
+from typing import Literal
+
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int
+
+from lantm.errors import LantmError
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How a machine is trained. The defaults are the paper's for its sequence tasks."""
+
+    optimiser: Literal["rmsprop", "adam", "adagrad"] = "rmsprop"
+    """The rule that turns gradients into steps."""
+    learning_rate: float = 0.02
+    """The rate at the start."""
+    decay: float = 0.95
+    """RMSProp's memory of squared gradients: what the paper calls its momentum of .95."""
+    momentum: float = 0.0
+    """Heavy-ball momentum of RMSProp: the other reading of the paper's "RMSProp with momentum .95"."""
+    clip: float | None = 10.0
+    """The largest norm of the whole gradient; None does not clip."""
+    schedule: Literal["plateau", "cosine", "constant"] = "plateau"
+    """How the rate changes: halved on plateaus of the training loss (the paper), along a cosine, or not."""
+    plateau_start: int = 100
+    """Epochs before the plateau rule begins."""
+    plateau_patience: int = 30
+    """Epochs without a better training loss after which the rate falls."""
+    plateau_factor: float = 0.5
+    """What the rate is multiplied with then."""
+    epochs: int = 1000
+    """Epochs to train."""
+    batches: int = 10
+    """Batches an epoch."""
+    batch_size: int = 32
+    """Problems a batch."""
+    mixed_lengths: bool = False
+    """Let problems of different lengths share a batch, padded; by default a batch has one length, exactly."""
+    test_every: int = 20
+    """Epochs between tests."""
+    test_batches: int = 100
+    """Batches a test, at each scale."""
+    test_scales: tuple[int, ...] = (1, 2)
+    """Multiples of the training lengths to test at."""
+    patience: int = 20
+    """Steps in a row without a finite gradient after which a seed counts as diverged."""
+
+    def __post_init__(self) -> None:
+        if not self.learning_rate > 0:
+            raise LantmError(f"the learning rate is {self.learning_rate}: give a number above 0")
+        if self.clip is not None and not self.clip > 0:
+            raise LantmError(f"clip is {self.clip}: give a number above 0, or None for no clipping")
+        for name in ("epochs", "batches", "batch_size", "test_every", "test_batches", "patience"):
+            if getattr(self, name) < 1:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+        if any(scale < 1 for scale in self.test_scales):
+            raise LantmError(f"test_scales are {self.test_scales}: give whole numbers from 1 on")
+
+    def transform(self) -> optax.GradientTransformation:
+        """Gradients to steps of unit rate. A gradient that is not finite gives no step, and is counted."""
+        clip = optax.identity() if self.clip is None else optax.clip_by_global_norm(self.clip)
+        if self.optimiser == "rmsprop":
+            # The authors' rule: epsilon outside the root, an average that starts at zero.
+            scale = optax.scale_by_rms(self.decay, eps=1e-8, initial_scale=0.0, eps_in_sqrt=False)
+            momentum = optax.trace(self.momentum) if self.momentum else optax.identity()
+            rule = optax.chain(scale, momentum)
+        elif self.optimiser == "adam":
+            rule = optax.scale_by_adam()
+        else:
+            rule = optax.scale_by_rss(initial_accumulator_value=0.0, eps=1e-10)
+        return optax.apply_if_finite(optax.chain(clip, rule), max_consecutive_errors=2**30)
+
+    def rate(self, epoch: Int[Array, ""], plateau_scale: Float[Array, ""]) -> Float[Array, ""]:
+        """The learning rate of an epoch."""
+        if self.schedule == "cosine":
+            return self.learning_rate * 0.5 * (1 + jnp.cos(jnp.pi * epoch / self.epochs))
+        return self.learning_rate * plateau_scale

@@ -1,0 +1,92 @@
+"""Geometries by name, and as values: equal, hashable, static arguments of compiled functions."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jaxtyping import Array
+
+from lantm.errors import LantmError
+from lantm.geometry import GEOMETRIES, Geometry, Rotation, ScalingRotation, Translation, make_geometry
+
+CHECKOUT = pathlib.Path(__file__).parents[2]
+
+
+def test_registered_names() -> None:
+    assert {name: make_geometry(name) for name in GEOMETRIES} == {
+        "translation": Translation(2),
+        "rotation": Rotation(),
+        "scaling-rotation": ScalingRotation(),
+    }
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 64])
+def test_translation_of_any_dimension(dimension: int) -> None:
+    assert make_geometry(f"translation-{dimension}") == Translation(dimension)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("translation-0", "dimension 1 or more, not 0"),
+        ("translation-x", "after 'translation-' comes the dimension of the key space, as in 'translation-3'"),
+        ("translation-", "after 'translation-' comes the dimension"),
+        ("translation--1", "after 'translation-' comes the dimension"),
+        ("translation-2.5", "after 'translation-' comes the dimension"),
+        ("rotatoin", "did you mean 'rotation'"),
+        ("hyperbolic", "known are translation, rotation, scaling-rotation"),
+        ("lantm.geometry:Rotor", "has no 'Rotor'"),
+        ("no_such_module:Name", "cannot import the geometry"),
+        ("lantm.errors:LantmError", "not a Geometry"),
+    ],
+)
+def test_a_name_that_leads_nowhere_says_why(name: str, message: str) -> None:
+    with pytest.raises(LantmError, match=message) as caught:
+        make_geometry(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_geometry_of_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CHECKOUT)
+    helix = make_geometry("examples.helix:Helix")
+    assert type(helix).__name__ == "Helix"
+    assert isinstance(helix, Geometry)
+    assert (helix.key_size, helix.action_size) == (3, 2)
+
+
+def test_an_unfinished_geometry_cannot_be_made() -> None:
+    class Unfinished(Geometry):
+        key_size = 2
+
+    with pytest.raises(TypeError, match="abstract"):
+        Unfinished()
+
+
+def test_equal_by_value(geometry: Geometry) -> None:
+    fields = {name: getattr(geometry, name) for name in geometry.__dataclass_fields__}
+    same = type(geometry)(**fields)
+    assert same == geometry
+    assert hash(same) == hash(geometry)
+    assert geometry != Translation(9)
+    assert not jax.tree.leaves(geometry), "no arrays in a geometry"
+
+
+def test_sizes_are_static(geometry: Geometry) -> None:
+    for size in (geometry.key_size, geometry.action_size, geometry.raw_key_size, geometry.raw_action_size):
+        assert type(size) is int
+        assert size >= 1
+    assert type(geometry.isometric) is bool
+
+
+def test_a_static_argument_compiles_once_a_value() -> None:
+    traced = []
+
+    @jax.jit(static_argnums=0)
+    def step(geometry: Geometry, raw: Array, key: Array) -> Array:
+        traced.append(geometry)
+        return geometry.act(geometry.action(raw), key)
+
+    for geometry in (Translation(), Translation(2), Rotation(), Rotation(), ScalingRotation(), Translation()):
+        step(geometry, jnp.ones(2), jnp.ones(2))
+    assert traced == [Translation(), Rotation(), ScalingRotation()]

@@ -1,0 +1,325 @@
+"""The machines of the paper a second time: float64 NumPy, one problem, one head, one memory at a time.
+
+Written from the paper's equations, not from the library: sections 3 and 4, with the choices that
+`LantmConfig` names as switches. The library's models are only asked for their numbers. Nothing here is fast.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import numpy as np
+
+from lantm.batch import Batch
+from lantm.machine import LantmConfig, LstmConfig, Model
+
+Vector = np.ndarray
+Parameters = Any  # a model with NumPy arrays in the place of JAX's
+
+
+def numbers(model: Model) -> Parameters:
+    """The model's parameters as NumPy arrays, under the same names."""
+    return jax.tree.map(lambda leaf: np.array(leaf, dtype=np.float64), model)
+
+
+def sigmoid(x: Vector) -> Vector:
+    return 1 / (1 + np.exp(-x))
+
+
+def softplus(x: Vector) -> Vector:
+    return np.log(1 + np.exp(x))
+
+
+# The controller.
+
+
+def lstm_cell(z: Vector, cell: Vector) -> tuple[Vector, Vector]:
+    """The hidden state and the cell after the gates' 4n numbers: input, forget, output, candidate."""
+    i, f, o, g = np.split(z, 4)
+    cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(cell), cell
+
+
+# The geometry: a head's key is moved by a group.
+
+
+def as_complex(pair: Vector) -> complex:
+    return complex(pair[0], pair[1])
+
+
+def group_element(geometry: str, raw: Vector) -> Vector:
+    """The action that is meant by the numbers `raw`."""
+    if geometry == "rotation":
+        return raw / np.sqrt(np.sum(raw**2))
+    return raw
+
+
+def act(geometry: str, action: Vector, key: Vector) -> Vector:
+    """v . k: addition for translations, the product of complex numbers for the others."""
+    if geometry.startswith("translation"):
+        return key + action
+    product = as_complex(action) * as_complex(key)
+    return np.array([product.real, product.imag])
+
+
+def unit_step(step: Vector) -> Vector:
+    """A step of length approximately 1."""
+    return step / np.sqrt(np.sum(step**2) + 1e-6)
+
+
+# The memory: a list that grows.
+
+
+@dataclasses.dataclass
+class Slot:
+    """One memory."""
+
+    number: int  # how many were written before it
+    address: Vector
+    vector: Vector
+    strength: float
+
+
+def invnorm(distances: Vector, power: float, epsilon: float) -> Vector:
+    return (distances + epsilon) ** -power
+
+
+def softmax(distances: Vector, temperature: float) -> Vector:
+    return np.exp(-(distances - distances.min()) / temperature)
+
+
+def read_weights(
+    config: LantmConfig, key: Vector, memory: list[Slot], temperature: float | None
+) -> list[float]:
+    """How much of each memory is read: near ones more than far ones, strong ones more than weak ones."""
+    if not memory:
+        return []
+    distances = np.array([np.sum((key - slot.address) ** 2) for slot in memory])
+    if config.weighting == "invnorm":
+        nearness = invnorm(distances, config.power, config.epsilon)
+    else:
+        nearness = softmax(distances, temperature)
+    strengths = np.array([slot.strength for slot in memory])
+    share = nearness * strengths
+    return list(share / np.sum(share if config.renormalise else nearness))
+
+
+def squash(config: LantmConfig) -> Callable[[Vector], Vector]:
+    return np.tanh if config.squash_vectors == "tanh" else sigmoid
+
+
+# The Lie access machine.
+
+
+@dataclasses.dataclass
+class State:
+    """What one problem carries from step to step."""
+
+    hidden: Vector
+    cell: Vector
+    reading: Vector
+    keys: list[Vector]  # one a head, read heads first
+    actions: list[Vector]
+    memory: list[Slot]
+    written: int  # memories so far, also those forgotten since
+
+
+def lantm_start(parameters: Parameters, config: LantmConfig) -> State:
+    start = parameters.start
+    actions = [unit_step(step) if config.normalise_initial_steps else step for step in start.steps]
+    memory = []
+    if config.initial_slot:
+        slot = start.slot
+        memory = [Slot(0, slot.key, squash(config)(slot.vector), sigmoid(slot.strength - 10))]
+    return State(
+        hidden=start.hidden,
+        cell=start.cell,
+        reading=np.tanh(start.reading),
+        keys=list(start.keys),
+        actions=[group_element(config.geometry, action) for action in actions],
+        memory=memory,
+        written=len(memory),
+    )
+
+
+def emission(parameters: Parameters, config: LantmConfig, hidden: Vector) -> SimpleNamespace:
+    """What the controller says to the heads, cut into its parts."""
+    readers, writers = config.read_heads, config.write_heads
+    heads = readers + writers
+    size = len(parameters.start.keys[0])
+    rest = hidden @ parameters.heads.weight + parameters.heads.bias
+
+    def take(*shape: int) -> Vector:
+        nonlocal rest
+        count = int(np.prod(shape))
+        taken, rest = rest[:count], rest[count:]
+        return taken.reshape(shape)
+
+    parts = SimpleNamespace(
+        keys=take(heads, size),
+        key_gates=take(heads),
+        steps=take(heads, size),
+        action_gates=take(heads),
+        vectors=take(writers, config.memory_width),
+        strengths=take(writers),
+        temperatures=None,
+    )
+    if config.weighting == "softmax" and config.temperature is None:
+        parts.temperatures = take(readers)
+    assert rest.size == 0
+    return parts
+
+
+def move(config: LantmConfig, head: int, said: SimpleNamespace, state: State) -> SimpleNamespace:
+    """Where one head goes: v = h v~ + (1 - h) v, kbar = g k~ + (1 - g) k, k = v . kbar."""
+    bias = config.write_gate_bias if head >= config.read_heads else 0.0
+    key_gate = sigmoid(said.key_gates[head] + bias)
+    action_gate = sigmoid(said.action_gates[head] + bias)
+
+    key, step = said.keys[head], said.steps[head]
+    if config.squash_keys:
+        key, step = np.tanh(key), np.tanh(step)
+    if config.normalise_steps:
+        step = unit_step(step)
+    action = group_element(config.geometry, step)
+
+    if config.interpolate_actions:
+        mixed = action_gate * action + (1 - action_gate) * state.actions[head]
+        action = group_element(config.geometry, mixed)
+    interpolated_key = key_gate * key + (1 - key_gate) * state.keys[head]
+    key = act(config.geometry, action, interpolated_key)
+    return SimpleNamespace(key=key, action=action, key_gate=key_gate, action_gate=action_gate)
+
+
+def lantm_step(
+    parameters: Parameters, config: LantmConfig, state: State, symbol: int, may_write: bool
+) -> tuple[State, SimpleNamespace]:
+    """One time step of one problem: what is carried on, and what there is to be looked at."""
+    z = parameters.embedding[symbol] @ parameters.symbols.weight + parameters.symbols.bias
+    z = z + np.concatenate([state.reading, state.hidden]) @ parameters.recurrent
+    hidden, cell = lstm_cell(z, state.cell)
+    logits = hidden @ parameters.readout.weight + parameters.readout.bias
+
+    said = emission(parameters, config, hidden)
+    readers, writers = config.read_heads, config.write_heads
+    moved = [move(config, head, said, state) for head in range(readers + writers)]
+    strengths = sigmoid(said.strengths)
+    vectors = squash(config)(said.vectors)
+
+    new = []
+    if may_write:
+        for writer in range(writers):
+            address = moved[readers + writer].key
+            new.append(Slot(state.written + writer, address, vectors[writer], float(strengths[writer])))
+    remembered = state.memory + new
+    memory = remembered if config.read_sees_write else state.memory
+
+    temperatures: list[float | None] = [config.temperature] * readers
+    if said.temperatures is not None:
+        temperatures = list(softplus(said.temperatures))
+    readings, weights = [], []
+    for reader in range(readers):
+        share = read_weights(config, moved[reader].key, memory, temperatures[reader])
+        reading = np.zeros(config.memory_width)
+        for weight, slot in zip(share, memory, strict=True):
+            reading = reading + weight * slot.vector
+        readings.append(reading)
+        weights.append({slot.number: weight for weight, slot in zip(share, memory, strict=True)})
+
+    # A memory that is full forgets at the end of the step: the paper leaves the moment open.
+    if new and config.memory_limit is not None and len(remembered) >= config.memory_limit:
+        remembered = remembered[config.memory_drop :]
+
+    reading = np.concatenate(readings)
+    keys, actions = [head.key for head in moved], [head.action for head in moved]
+    seen = SimpleNamespace(
+        logits=logits,
+        keys=np.array(keys),
+        actions=np.array(actions),
+        key_gates=np.array([head.key_gate for head in moved]),
+        action_gates=np.array([head.action_gate for head in moved]),
+        strengths=strengths,
+        temperatures=None if said.temperatures is None else np.array(temperatures),
+        reading=reading,
+        read_weights=weights,  # for each read head, by the number of the memory
+        written=new,
+    )
+    return State(hidden, cell, reading, keys, actions, remembered, state.written + len(new)), seen
+
+
+def run_lantm_problem(
+    parameters: Parameters, config: LantmConfig, symbols: list[int], writes: int
+) -> tuple[list[SimpleNamespace], State]:
+    """One problem; nothing is written from step `writes` on, which is its first end-of-input symbol."""
+    state = lantm_start(parameters, config)
+    steps = []
+    for time, symbol in enumerate(symbols):
+        state, seen = lantm_step(parameters, config, state, symbol, may_write=time < writes)
+        steps.append(seen)
+    return steps, state
+
+
+# The LSTM baseline.
+
+
+def lstm_step(layers: list[Any], states: list[tuple[Vector, Vector]], x: Vector) -> list[tuple[Vector, Vector]]:
+    """One time step of a stack of layers, each with its hidden state and its cell."""
+    after = []
+    for layer, (hidden, cell) in zip(layers, states, strict=True):
+        z = x @ layer.inputs.weight + layer.inputs.bias + hidden @ layer.recurrent
+        after.append(lstm_cell(z, cell))
+        x = after[-1][0]
+    return after
+
+
+def run_lstm_problem(
+    parameters: Parameters, config: LstmConfig, symbols: list[int], writes: int
+) -> list[SimpleNamespace]:
+    """One problem: the input, and the answer while it is shown end-of-input symbols."""
+    states = list(zip(parameters.start.hidden, parameters.start.cell, strict=True))
+    steps = []
+    for time, symbol in enumerate(symbols):
+        layers = parameters.layers
+        if config.decoder == "separate" and time >= writes:
+            layers = parameters.decoder
+        states = lstm_step(layers, states, parameters.embedding[symbol])
+        hidden = states[-1][0]
+        steps.append(SimpleNamespace(logits=hidden @ parameters.readout.weight + parameters.readout.bias))
+    return steps
+
+
+# A batch of problems, one after the other.
+
+
+def run_problems(
+    model: Model, config: LantmConfig | LstmConfig, batch: Batch
+) -> list[tuple[list[SimpleNamespace], State | None]]:
+    """The steps of every problem, and the state it ends in (a Lie access machine only)."""
+    parameters = numbers(model)
+    inputs = np.asarray(batch.inputs)[: int(batch.steps)]
+    problems = []
+    for symbols, writes in zip(inputs.T.tolist(), np.asarray(batch.writes).tolist(), strict=True):
+        if isinstance(config, LstmConfig):
+            problems.append((run_lstm_problem(parameters, config, symbols, writes), None))
+        else:
+            problems.append(run_lantm_problem(parameters, config, symbols, writes))
+    return problems
+
+
+def stacked(problems: list[tuple[list[SimpleNamespace], Any]], name: str) -> np.ndarray:
+    """Something seen at every step of every problem, as an array that starts with time and batch."""
+    return np.stack([[getattr(step, name) for step in steps] for steps, _ in problems], axis=1)
+
+
+def loss(model: Model, config: LantmConfig | LstmConfig, batch: Batch) -> float:
+    """The negative log likelihood of an answer symbol, on average over all symbols of all answers."""
+    targets, mask = np.asarray(batch.targets), np.asarray(batch.mask)
+    losses = []
+    for problem, (steps, _) in enumerate(run_problems(model, config, batch)):
+        for time, step in enumerate(steps):
+            if mask[time, problem]:
+                exponentials = np.exp(step.logits)
+                losses.append(-np.log(exponentials[targets[time, problem]] / exponentials.sum()))
+    return float(np.mean(losses))
