@@ -49,17 +49,13 @@ class Registry(Generic[T]):
         near = difflib.get_close_matches(name, self._makers, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         known = ", ".join(self._makers)
-        raise LantmError(
-            f"unknown {self.kind} {name!r}: {hint}known are {known}, or name your own as module:Name"
-        )
+        raise LantmError(f"unknown {self.kind} {name!r}: {hint}known are {known}, or name your own as module:Name")
 
     def _split(self, name: str) -> tuple[str, dict[str, Any]]:
         """A name and its options: `bigramFlip[unit=bigrams]`."""
         match = re.fullmatch(r"([^\[\]]+)(?:\[([^\[\]]*)\])?", name)
         if not match:
-            raise LantmError(
-                f"{name!r} is not the name of a {self.kind}: write name or name[field=value,...]"
-            )
+            raise LantmError(f"{name!r} is not the name of a {self.kind}: write name or name[field=value,...]")
         options = {}
         for option in filter(None, (match[2] or "").split(",")):
             field, equals, value = option.partition("=")

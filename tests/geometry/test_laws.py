@@ -163,7 +163,5 @@ def test_leading_axes_broadcast(geometry: Geometry) -> None:
 
     assert distances.shape == (4, 5)
     assert moved.shape == (4, 5, geometry.key_size)
-    np.testing.assert_allclose(
-        distances[2, 3], geometry.squared_distance(read_keys[2, 0], addresses[2, 3]), rtol=1e-12
-    )
+    np.testing.assert_allclose(distances[2, 3], geometry.squared_distance(read_keys[2, 0], addresses[2, 3]), rtol=1e-12)
     np.testing.assert_allclose(moved[2, 3], geometry.act(action, addresses[2, 3]), rtol=1e-12)

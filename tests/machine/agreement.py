@@ -3,14 +3,18 @@
 import contextlib
 import functools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from oracle import run_problems, stacked
+import oracle
 
 from lantm.batch import Batch
 from lantm.machine import LantmConfig, LstmConfig, Model, Output, Trace
 from lantm.tasks import make_task
+
+TOLERANCE = 1e-10
+SEVERAL_HEADS = {"read_heads": 2, "write_heads": 3}
 
 # These programs run for milliseconds and compile for seconds.
 quick = functools.partial(
@@ -18,40 +22,72 @@ quick = functools.partial(
     compiler_options={"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True},
 )
 
-SMALL = {"cells": 5, "embedding": 3, "memory_width": 4}
-SMALL_LSTM = {"layers": 2, "cells": 4, "embedding": 3}
-SEVERAL_HEADS = {"read_heads": 2, "write_heads": 3}
-
-TOLERANCE = 1e-10
-
 
 def small_lantm(**changes: object) -> LantmConfig:
-    return LantmConfig(**SMALL | changes)
+    return LantmConfig(**{"cells": 5, "embedding": 3, "memory_width": 4} | changes)
 
 
 def small_lstm(**changes: object) -> LstmConfig:
-    return LstmConfig(**SMALL_LSTM | changes)
+    return LstmConfig(**{"layers": 2, "cells": 4, "embedding": 3} | changes)
 
 
-def mixed_batch(name: str = "copy", lengths: tuple[int, ...] = (2, 4, 3), longest: int = 5) -> Batch:
-    """Problems of the given lengths in arrays with room for longer ones."""
-    return make_task(name).sample(jax.random.key(7), len(lengths), jnp.array(lengths), longest)
-
-
-def build(config: LantmConfig | LstmConfig, vocabulary: int = 128) -> Model:
-    """A model whose parameters are all of ordinary size, so that none is too small to matter."""
-    model = config.build(vocabulary, jax.random.key(3))
+def build(config: LantmConfig | LstmConfig, task: str = "copy") -> Model:
+    """A model in which everything matters: the memory that is there at the start is no longer faint."""
+    model = config.build(make_task(task).vocabulary, jax.random.key(3))
     if isinstance(config, LantmConfig) and config.initial_slot:
-        # The slot starts faint, since 10 is taken from this number.
-        model = jax.tree.map(lambda x, y: y if y is not None else x, model, model)
+        strength = jnp.asarray(9.5)  # 10 is taken from it
+        model = eqx.tree_at(lambda model: model.start.slot.strength, model, strength)
     return model
 
 
+def problems(task: str = "copy", lengths: tuple[int, ...] = (2, 4, 3), longest: int = 5) -> Batch:
+    """Problems of the given lengths in arrays that have room for longer ones."""
+    return make_task(task).sample(jax.random.key(7), len(lengths), jnp.array(lengths), longest)
+
+
 @quick
-def trace(model: Model, batch: Batch) -> Output:
+def traced(model: Model, batch: Batch) -> Output:
     return model.trace(batch, read_weights=True)
 
 
-@quick
-def logits(model: Model, batch: Batch) -> jax.Array:
-    return model(batch).logits
+def assert_near(ours: jax.Array, theirs: np.ndarray, what: str = "") -> None:
+    np.testing.assert_allclose(np.asarray(ours), theirs, rtol=TOLERANCE, atol=TOLERANCE, err_msg=what)
+
+
+def assert_agrees(model: Model, batch: Batch, compiled: bool = True) -> Output:
+    """Compares logits and trace with the oracle's and returns them.
+
+    A program that is not used again is sooner run uncompiled, operation by operation.
+    """
+    with contextlib.nullcontext() if compiled else jax.disable_jit():
+        output = traced(model, batch)
+    expected = oracle.run_problems(model, model.config, batch)
+    steps = int(batch.steps)
+    assert_near(output.logits[:steps], oracle.stacked(expected, "logits"), "logits")
+    if output.trace is not None:
+        assert_traces_agree(output.trace, expected, steps)
+    return output
+
+
+def assert_traces_agree(trace: Trace, expected: list[oracle.Run], steps: int) -> None:
+    names = ["keys", "actions", "key_gates", "action_gates", "strengths", "temperatures", "readings"]
+    for name in names:
+        theirs = oracle.stacked(expected, name)
+        if theirs.dtype == object:  # None at every step
+            assert getattr(trace, name) is None
+        else:
+            assert_near(getattr(trace, name)[:steps], theirs, name)
+
+    weights = np.zeros(trace.read_weights[:steps].shape)
+    for problem, run in enumerate(expected):
+        for time, step in enumerate(run.steps):
+            for head, shares in enumerate(step.read_weights):
+                for slot, share in shares.items():
+                    weights[time, slot, problem, head] = share
+    assert_near(trace.read_weights[:steps], weights, "read weights")
+
+    for problem, run in enumerate(expected):
+        for slot in run.written:
+            assert_near(trace.memory.addresses[slot.number, problem], slot.address, "addresses")
+            assert_near(trace.memory.vectors[slot.number, problem], slot.vector, "vectors")
+            assert_near(trace.memory.strengths[slot.number, problem], slot.strength, "strengths")

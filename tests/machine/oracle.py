@@ -242,23 +242,33 @@ def lantm_step(
         action_gates=np.array([head.action_gate for head in moved]),
         strengths=strengths,
         temperatures=None if said.temperatures is None else np.array(temperatures),
-        reading=reading,
+        readings=reading,
         read_weights=weights,  # for each read head, by the number of the memory
         written=new,
     )
     return State(hidden, cell, reading, keys, actions, remembered, state.written + len(new)), seen
 
 
+@dataclasses.dataclass
+class Run:
+    """What happened in one problem."""
+
+    steps: list[SimpleNamespace]
+    written: list[Slot]  # all that was ever in the memory
+    state: State | None
+
+
 def run_lantm_problem(
     parameters: Parameters, config: LantmConfig, symbols: list[int], writes: int
-) -> tuple[list[SimpleNamespace], State]:
+) -> Run:
     """One problem; nothing is written from step `writes` on, which is its first end-of-input symbol."""
     state = lantm_start(parameters, config)
-    steps = []
+    steps, written = [], list(state.memory)
     for time, symbol in enumerate(symbols):
         state, seen = lantm_step(parameters, config, state, symbol, may_write=time < writes)
         steps.append(seen)
-    return steps, state
+        written.extend(seen.written)
+    return Run(steps, written, state)
 
 
 # The LSTM baseline.
@@ -276,7 +286,7 @@ def lstm_step(layers: list[Any], states: list[tuple[Vector, Vector]], x: Vector)
 
 def run_lstm_problem(
     parameters: Parameters, config: LstmConfig, symbols: list[int], writes: int
-) -> list[SimpleNamespace]:
+) -> Run:
     """One problem: the input, and the answer while it is shown end-of-input symbols."""
     states = list(zip(parameters.start.hidden, parameters.start.cell, strict=True))
     steps = []
@@ -287,38 +297,34 @@ def run_lstm_problem(
         states = lstm_step(layers, states, parameters.embedding[symbol])
         hidden = states[-1][0]
         steps.append(SimpleNamespace(logits=hidden @ parameters.readout.weight + parameters.readout.bias))
-    return steps
+    return Run(steps, written=[], state=None)
 
 
 # A batch of problems, one after the other.
 
 
-def run_problems(
-    model: Model, config: LantmConfig | LstmConfig, batch: Batch
-) -> list[tuple[list[SimpleNamespace], State | None]]:
-    """The steps of every problem, and the state it ends in (a Lie access machine only)."""
+def run_problems(model: Model, config: LantmConfig | LstmConfig, batch: Batch) -> list[Run]:
+    """Every problem of the batch, for as many steps as its longest one takes."""
     parameters = numbers(model)
+    run_problem = run_lstm_problem if isinstance(config, LstmConfig) else run_lantm_problem
     inputs = np.asarray(batch.inputs)[: int(batch.steps)]
-    problems = []
-    for symbols, writes in zip(inputs.T.tolist(), np.asarray(batch.writes).tolist(), strict=True):
-        if isinstance(config, LstmConfig):
-            problems.append((run_lstm_problem(parameters, config, symbols, writes), None))
-        else:
-            problems.append(run_lantm_problem(parameters, config, symbols, writes))
-    return problems
+    return [
+        run_problem(parameters, config, symbols, writes)
+        for symbols, writes in zip(inputs.T.tolist(), np.asarray(batch.writes).tolist(), strict=True)
+    ]
 
 
-def stacked(problems: list[tuple[list[SimpleNamespace], Any]], name: str) -> np.ndarray:
+def stacked(runs: list[Run], name: str) -> np.ndarray:
     """Something seen at every step of every problem, as an array that starts with time and batch."""
-    return np.stack([[getattr(step, name) for step in steps] for steps, _ in problems], axis=1)
+    return np.stack([[getattr(step, name) for step in run.steps] for run in runs], axis=1)
 
 
 def loss(model: Model, config: LantmConfig | LstmConfig, batch: Batch) -> float:
     """The negative log likelihood of an answer symbol, on average over all symbols of all answers."""
     targets, mask = np.asarray(batch.targets), np.asarray(batch.mask)
     losses = []
-    for problem, (steps, _) in enumerate(run_problems(model, config, batch)):
-        for time, step in enumerate(steps):
+    for problem, run in enumerate(run_problems(model, config, batch)):
+        for time, step in enumerate(run.steps):
             if mask[time, problem]:
                 exponentials = np.exp(step.logits)
                 losses.append(-np.log(exponentials[targets[time, problem]] / exponentials.sum()))

@@ -52,9 +52,7 @@ def main(arguments: list[str]) -> int:
     for warning in warnings:
         print(f"lantm: warning: {warning}", file=sys.stderr)
     asked = _asked(task, chosen)
-    examiner = Examiner(
-        task, max(lengths.largest for _, lengths in asked), experiment.seeds, chosen.batch_size
-    )
+    examiner = Examiner(task, max(lengths.largest for _, lengths in asked), experiment.seeds, chosen.batch_size)
     models = learners.best_model if chosen.weights == "best" else learners.model
     batches = -(-chosen.problems // chosen.batch_size)
     console = Console(stderr=True)

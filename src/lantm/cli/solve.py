@@ -44,9 +44,7 @@ def main(arguments: list[str]) -> int:
         index = chosen.seed - experiment.first_seed
         if not 0 <= index < experiment.seeds:
             last = experiment.first_seed + experiment.seeds - 1
-            raise LantmError(
-                f"{chosen.run} has no seed {chosen.seed}: it has {experiment.first_seed} to {last}"
-            )
+            raise LantmError(f"{chosen.run} has no seed {chosen.seed}: it has {experiment.first_seed} to {last}")
     batch = task.encode(chosen.problem)
     model = jax.tree.map(lambda weights: weights[index], learners.best_model)
     given = jax.jit(answer)(model, batch)
@@ -74,7 +72,5 @@ def main(arguments: list[str]) -> int:
         console.print("          right", style="green")
     else:
         console.print(f"expected  {result['expected']}", highlight=False, markup=False, soft_wrap=True)
-        console.print(
-            f"          {result['symbols_right']} of {result['symbols']} symbols are right", style="red"
-        )
+        console.print(f"          {result['symbols_right']} of {result['symbols']} symbols are right", style="red")
     return 0

@@ -76,12 +76,12 @@ def main(arguments: list[str]) -> int:
         if name not in choices:
             raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
     experiment = preset(task, known.model, known.recipe)
-    kind = Arguments[LstmConfig] if known.model == "lstm" else Arguments[LantmConfig]
+    form: Any = Arguments[LstmConfig] if known.model == "lstm" else Arguments[LantmConfig]
     chosen: Arguments[Any] = tyro.cli(
-        kind,  # type: ignore[arg-type]
+        form,
         prog="lantm train",
         args=arguments,
-        default=kind(
+        default=form(
             task=tyro.MISSING,
             machine=experiment.machine,
             training=experiment.recipe,
@@ -132,9 +132,7 @@ def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: boo
         )
         return 130
     rows = summary_rows(experiment, result.scores)
-    folder.write_summary(
-        {"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()}
-    )
+    folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     _show(console, experiment, result.scores, folder, result.seconds)
     if as_json:
         json.dump(rows, sys.stdout, indent=2)
@@ -145,9 +143,7 @@ def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: boo
 def _show(
     console: Console, experiment: Experiment, scores: dict[int, Scores], folder: RunFolder, seconds: float
 ) -> None:
-    console.print(
-        score_table(summary_rows(experiment, scores), "best weights of every seed, on fresh problems")
-    )
+    console.print(score_table(summary_rows(experiment, scores), "best weights of every seed, on fresh problems"))
     console.print(f"trained for {seconds:.0f} s; everything is in {folder.path}", highlight=False)
 
 

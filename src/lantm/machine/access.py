@@ -48,6 +48,7 @@ class Access(eqx.Module):
     read_heads: int = 1
     write_heads: int = 1
     write_gate_bias: float = -10.0
+    read_gate_bias: float = 0.0
     normalise_steps: bool = True
     interpolate_actions: bool = True
     squash_keys: bool = False
@@ -95,15 +96,15 @@ class Access(eqx.Module):
         if self.normalise_steps:
             steps = normalised(steps)
         # The paper's first tweak: a strong negative start of the write gates makes writing go straight on.
-        bias = jnp.array([0.0] * self.read_heads + [self.write_gate_bias] * self.write_heads, raw.dtype)
+        write_bias = [self.write_gate_bias] * self.write_heads
+        key_bias = jnp.array([self.read_gate_bias] * self.read_heads + write_bias, raw.dtype)
+        action_bias = jnp.array([0.0] * self.read_heads + write_bias, raw.dtype)
         return Emission(
             keys=self.geometry.key(keys),
-            key_gates=jax.nn.sigmoid(parts["key_gates"] + bias),
+            key_gates=jax.nn.sigmoid(parts["key_gates"] + key_bias),
             actions=self.geometry.action(steps),
-            action_gates=jax.nn.sigmoid(parts["action_gates"] + bias),
-            vectors=self.squash(parts["vectors"]).reshape(
-                *raw.shape[:-1], self.write_heads, self.memory_width
-            ),
+            action_gates=jax.nn.sigmoid(parts["action_gates"] + action_bias),
+            vectors=self.squash(parts["vectors"]).reshape(*raw.shape[:-1], self.write_heads, self.memory_width),
             strengths=jax.nn.sigmoid(parts["strengths"]),
             temperatures=jax.nn.softplus(parts["temperatures"]) if self.weighting.emits_temperature else None,
         )

@@ -27,7 +27,7 @@ class LantmConfig:
     weighting: Literal["invnorm", "softmax"] = "invnorm"
     """How distances become read weights: the paper's inverse law, or an exponential one."""
     geometry: str = "translation"
-    """The key space and the group acting on it: translation, translation-N, rotation, scaling-rotation, or module:Name."""
+    """The key space and its group: translation, translation-N, rotation, scaling-rotation, or module:Name."""
     cells: int = 50
     """Cells of the LSTM controller."""
     embedding: int = 7
@@ -62,6 +62,10 @@ class LantmConfig:
     """Normalise the steps of the initial state too; the paper leaves them alone."""
     write_gate_bias: float = -10.0
     """The paper's first tweak: added before the sigmoid of the write gates, so that writing goes straight on."""
+    read_gate_bias: float = 0.0
+    """Added before the sigmoid of the read key gates; negative makes reading go straight on too."""
+    tie_heads: bool = False
+    """Start read heads and the initial slot where the write head starts, with its step, instead of anywhere."""
     interpolate_actions: bool = True
     """Mix each action with the one before it; otherwise the candidate is taken as it is."""
     memory_limit: int | None = None
@@ -95,6 +99,7 @@ class LantmConfig:
             read_heads=self.read_heads,
             write_heads=self.write_heads,
             write_gate_bias=self.write_gate_bias,
+            read_gate_bias=self.read_gate_bias,
             normalise_steps=self.normalise_steps,
             interpolate_actions=self.interpolate_actions,
             squash_keys=self.squash_keys,
@@ -142,10 +147,13 @@ class Start(eqx.Module):
         self.reading = uniform(config.read_heads * config.memory_width)
         self.keys = uniform(access.heads, access.geometry.raw_key_size)
         self.steps = uniform(access.heads, access.geometry.raw_action_size, bound=1.0)
+        if config.tie_heads:
+            self.keys = jnp.broadcast_to(self.keys[-1], self.keys.shape)
+            self.steps = jnp.broadcast_to(self.steps[-1], self.steps.shape)
         self.slot = None
         if config.initial_slot:
             self.slot = Slot(
-                uniform(access.geometry.raw_key_size),
+                self.keys[-1] if config.tie_heads else uniform(access.geometry.raw_key_size),
                 uniform(config.memory_width, bound=1.0),
                 uniform(bound=1.0),
             )

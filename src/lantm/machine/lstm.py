@@ -75,9 +75,7 @@ class Layer(eqx.Module):
         nothing = Memory(jnp.zeros((0, batch, 1)), jnp.zeros((0, batch, 0)), jnp.zeros((0, batch)))
         zero = jnp.zeros((), jnp.int32)
         schedule = Schedule(steps, jnp.zeros((batch,), jnp.int32))
-        path = recur(
-            _NO_HEADS, Grow(), weights, self.inputs(below), start, nothing, Window(zero, zero), schedule
-        )
+        path = recur(_NO_HEADS, Grow(), weights, self.inputs(below), start, nothing, Window(zero, zero), schedule)
         return path.states.hidden, CellState(path.state.hidden, path.state.cell)
 
 
@@ -103,15 +101,12 @@ class Lstm(Model):
         self.config = config
         self.embedding = jax.random.normal(embedding_key, (vocabulary, config.embedding))
         if (bound := config.weight_range) is not None:
-            self.embedding = jax.random.uniform(
-                embedding_key, self.embedding.shape, minval=-bound, maxval=bound
-            )
+            self.embedding = jax.random.uniform(embedding_key, self.embedding.shape, minval=-bound, maxval=bound)
 
         def stack(key: PRNGKeyArray) -> list[Layer]:
             sizes = [config.embedding] + [config.cells] * (config.layers - 1)
             return [
-                Layer(size, config, key)
-                for size, key in zip(sizes, jax.random.split(key, config.layers), strict=True)
+                Layer(size, config, key) for size, key in zip(sizes, jax.random.split(key, config.layers), strict=True)
             ]
 
         self.layers = stack(layers_key)

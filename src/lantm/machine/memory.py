@@ -39,10 +39,7 @@ def empty(like: Memory, slots: int) -> Memory:
 def append(memory: Memory, new: Memory, at: Int[Array, ""]) -> Memory:
     """Writes the slots of `new` from slot `at` on."""
     return Memory(
-        *(
-            lax.dynamic_update_slice_in_dim(field, rows, at, axis=0)
-            for field, rows in zip(memory, new, strict=True)
-        )
+        *(lax.dynamic_update_slice_in_dim(field, rows, at, axis=0) for field, rows in zip(memory, new, strict=True))
     )
 
 

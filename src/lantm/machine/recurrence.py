@@ -147,16 +147,12 @@ def _forward(
     limit = window.end + machinery.access.write_heads * schedule.writes
     # Row t of `states` is the state before step t, so row 0 is the start.
     states = _put(_room(start, capacity + 1), start, jnp.zeros((), jnp.int32))
-    rows = _room(
-        (inputs[0], jnp.zeros((batch, machinery.access.emission_size), inputs.dtype), window), capacity
-    )
+    rows = _room((inputs[0], jnp.zeros((batch, machinery.access.emission_size), inputs.dtype), window), capacity)
 
     def body(t: Array, carry: Any, writing: bool, memory_read_only: Memory | None = None) -> Any:
         state, memory, window, states, rows = carry
         memory = memory if memory_read_only is None else memory_read_only
-        state, memory, window, row = step(
-            machinery, weights, _get(inputs, t), state, memory, window, limit, writing
-        )
+        state, memory, window, row = step(machinery, weights, _get(inputs, t), state, memory, window, limit, writing)
         memory = memory if memory_read_only is None else None
         return state, memory, window, _put(states, state, t + 1), _put(rows, row, t)
 
@@ -204,7 +200,6 @@ def _recur_forward(
 def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
     access, _ = machinery
     weights, states, preactivations, emissions, windows, memory, window, schedule = saved
-    capacity, batch, _ = preactivations.shape
     steps, write_steps = schedule.steps, jnp.max(schedule.writes)
     limit = window.end + access.write_heads * schedule.writes
     reading_size = states.reading.shape[-1]
@@ -217,9 +212,7 @@ def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
         d_state = jax.tree.map(jnp.add, d_state, _get(cotangent.states, t))
         emission = _get(emissions, t)
 
-        (position, _, temperatures), pull_heads = jax.vjp(
-            partial(_interpret, access), emission, before.position
-        )
+        (position, _, temperatures), pull_heads = jax.vjp(partial(_interpret, access), emission, before.position)
         read = partial(_read, access, window=_get(windows, t), limit=limit)
         _, pull_read = jax.vjp(read, position.keys, temperatures, memory)
         d_keys, d_temperatures, d_seen = pull_read(d_state.reading)

@@ -70,13 +70,9 @@ class InvNorm(Weighting):
 
     def __check_init__(self) -> None:
         if not self.power > 0:
-            raise LantmError(
-                f"the power of InvNorm is {self.power}: give a number above 0 (the paper's is 1)"
-            )
+            raise LantmError(f"the power of InvNorm is {self.power}: give a number above 0 (the paper's is 1)")
         if not self.epsilon > 0:
-            raise LantmError(
-                f"the epsilon of InvNorm is {self.epsilon}: give a number above 0 (default 1e-9)"
-            )
+            raise LantmError(f"the epsilon of InvNorm is {self.epsilon}: give a number above 0 (default 1e-9)")
 
     @property
     def emits_temperature(self) -> bool:
@@ -108,9 +104,7 @@ class SoftMax(Weighting):
 
     def __check_init__(self) -> None:
         if self.temperature is not None and not self.temperature > 0:
-            raise LantmError(
-                f"the temperature of SoftMax is {self.temperature}: give a number above 0, or none"
-            )
+            raise LantmError(f"the temperature of SoftMax is {self.temperature}: give a number above 0, or none")
 
     @property
     def emits_temperature(self) -> bool:

@@ -39,9 +39,7 @@ class NumberTask(Task):
         """The digits in `text`, most significant first as written, leading zeros included."""
         digits = text.strip()
         if not digits or not set(digits) <= set(self.alphabet):
-            raise LantmError(
-                f"{self.name} cannot read {reprlib.repr(digits)} as a number: write digits 0 to 9 only"
-            )
+            raise LantmError(f"{self.name} cannot read {reprlib.repr(digits)} as a number: write digits 0 to 9 only")
         return digits
 
 
@@ -117,9 +115,7 @@ class Addition(NumberTask):
     def _read_numbers(self, text: str) -> tuple[str, str]:
         left, plus, right = text.partition("+")
         if not plus:
-            raise LantmError(
-                f"addition needs two numbers, not {reprlib.repr(text)}: write them as '423 + 94'"
-            )
+            raise LantmError(f"addition needs two numbers, not {reprlib.repr(text)}: write them as '423 + 94'")
         return self.read_number(left), self.read_number(right)
 
 

@@ -151,9 +151,7 @@ class Task(eqx.Module):
         try:
             return dataclasses.replace(self, **changed)
         except TypeError as error:
-            raise LantmError(
-                f"{self.name} has fixed lengths: make train_lengths a field of its class"
-            ) from error
+            raise LantmError(f"{self.name} has fixed lengths: make train_lengths a field of its class") from error
 
     @final
     def lengths_at(self, scale: int) -> Lengths:
@@ -210,9 +208,7 @@ class Task(eqx.Module):
         return self.layout(symbols, length)
 
     @final
-    def layout(
-        self, symbols: Int[Array, "batch input"], length: int | Int[Array, ""] | Int[Array, " batch"]
-    ) -> Batch:
+    def layout(self, symbols: Int[Array, "batch input"], length: int | Int[Array, ""] | Int[Array, " batch"]) -> Batch:
         """Problems with the given input symbols, of which each problem's first `input_size(length)` count.
 
         There is to be room for the input of some length exactly, which is then the longest that fits.
@@ -270,9 +266,7 @@ def _lay_out(
 
     def lay_out_one(
         symbols: Int[Array, " input"], length: Int[Array, ""]
-    ) -> tuple[
-        Int[Array, " time"], Int[Array, " time"], Bool[Array, " time"], Int[Array, ""], Int[Array, ""]
-    ]:
+    ) -> tuple[Int[Array, " time"], Int[Array, " time"], Bool[Array, " time"], Int[Array, ""], Int[Array, ""]]:
         input_size, output_size = task.input_size(length), task.output_size(length)
         symbols = jnp.where(jnp.arange(symbols.size) < input_size, symbols, 0)
         place = jnp.arange(capacity) - 1 - input_size  # in the answer; negative while the input is read

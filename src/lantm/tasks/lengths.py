@@ -3,7 +3,8 @@
 import dataclasses
 
 import jax
-from jaxtyping import Array, Int, PRNGKeyArray
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.errors import LantmError
 
@@ -41,6 +42,7 @@ class Lengths:
         """How many lengths there are."""
         return (self.largest - self.smallest) // self.stride + 1
 
-    def sample(self, key: PRNGKeyArray) -> Int[Array, ""]:
-        """One of the lengths, each as likely as the others."""
-        return self.smallest + self.stride * jax.random.randint(key, (), 0, self.count, dtype="int32")
+    def sample(self, key: PRNGKeyArray, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
+        """One of the lengths, each as likely as the others; or of the shortest `share` of them."""
+        count = jnp.clip(jnp.ceil(self.count * share), 1, self.count).astype("int32")
+        return self.smallest + self.stride * jax.random.randint(key, (), 0, count, dtype="int32")

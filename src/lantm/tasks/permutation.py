@@ -32,9 +32,7 @@ class SequenceTask(Task):
         characters = self.alphabet[: self.data_symbols]
         for character in text:
             if character not in characters:
-                raise LantmError(
-                    f"{self.name} has no symbol for {character!r}: use only the characters {characters!r}"
-                )
+                raise LantmError(f"{self.name} has no symbol for {character!r}: use only the characters {characters!r}")
         return [characters.index(character) for character in text]
 
     @final

@@ -49,9 +49,7 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
             raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
         notes_text = metadata["notes"]
         if metadata["digest"] != _digest(arrays, notes_text):
-            raise LantmError(
-                f"{path} is damaged: its contents do not match its digest; restore it from a copy"
-            )
+            raise LantmError(f"{path} is damaged: its contents do not match its digest; restore it from a copy")
         notes = json.loads(notes_text)
     except FileNotFoundError as error:
         raise LantmError(f"there is no file {path}") from error

@@ -119,8 +119,6 @@ def _fit(hint: Any, value: Any, where: str) -> Any:
     else:
         fits = isinstance(value, hint)
     if not fits:
-        expected = (
-            getattr(hint, "__name__", str(hint)) if origin is None else str(hint).replace("typing.", "")
-        )
+        expected = getattr(hint, "__name__", str(hint)) if origin is None else str(hint).replace("typing.", "")
         raise LantmError(f"{where} is {value!r}, which is not {expected}")
     return value

@@ -58,9 +58,7 @@ def begin(experiment: Experiment, task: Task, seed: Int[Array, ""]) -> Learner:
     )
 
 
-def train_epoch(
-    recipe: Recipe, task: Task, learners: Learner, epoch: Int[Array, ""]
-) -> tuple[Learner, EpochReport]:
+def train_epoch(recipe: Recipe, task: Task, learners: Learner, epoch: Int[Array, ""]) -> tuple[Learner, EpochReport]:
     """One epoch of all seeds in step. `learners` has a leading axis of seeds."""
     longest = task.train_lengths.largest
 
@@ -72,11 +70,10 @@ def train_epoch(
         return _learn(recipe, learner, draw(learner, lengths, at), epoch)
 
     def step(learners: Learner, at: Array) -> tuple[Learner, tuple[Array, Array]]:
-        key = shared_key(TRAIN, epoch, at)
-        if recipe.mixed_lengths:
-            lengths = jax.vmap(task.train_lengths.sample)(jax.random.split(key, recipe.batch_size))
-        else:
-            lengths = task.train_lengths.sample(key)
+        keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
+        share = recipe.share_of_lengths(epoch)
+        lengths = jax.vmap(lambda key: task.train_lengths.sample(key, share))(keys)
+        lengths = lengths if recipe.mixed_lengths else lengths[0]
         return jax.vmap(learn, in_axes=(0, None, None))(learners, lengths, at)
 
     learners, (losses, norms) = lax.scan(step, learners, jnp.arange(recipe.batches))
@@ -112,7 +109,7 @@ def _close_epoch(
     loss = jnp.mean(losses, where=jnp.isfinite(losses))  # nan when no step was finite
     better = loss < learner.best_loss
     age = jnp.where(better, 0, learner.best_age + 1)
-    falls = (epoch >= recipe.plateau_start) & (age >= recipe.plateau_patience)
+    falls = (recipe.schedule == "plateau") & (epoch >= recipe.plateau_start) & (age >= recipe.plateau_patience)
     report = EpochReport(
         loss=loss,
         gradient_norm=jnp.mean(norms, where=jnp.isfinite(norms)),
@@ -132,9 +129,7 @@ def remember_best(learner: Learner, score: Float[Array, ""], epoch: Int[Array, "
     """Keeps the weights of the best test so far; of equals the later, which were trained longer."""
     better = score >= learner.best_score
     return learner._replace(
-        best_model=jax.tree.map(
-            lambda new, old: jnp.where(better, new, old), learner.model, learner.best_model
-        ),
+        best_model=jax.tree.map(lambda new, old: jnp.where(better, new, old), learner.model, learner.best_model),
         best_score=jnp.where(better, score, learner.best_score),
         best_epoch=jnp.where(better, epoch, learner.best_epoch),
     )

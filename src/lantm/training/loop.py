@@ -147,8 +147,7 @@ def _test(
     counter: int,
 ) -> dict[int, Scores]:
     return {
-        scale: examiner(models, seeds, examiner.task.lengths_at(scale), batches, purpose, counter)
-        for scale in scales
+        scale: examiner(models, seeds, examiner.task.lengths_at(scale), batches, purpose, counter) for scale in scales
     }
 
 

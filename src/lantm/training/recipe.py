@@ -40,6 +40,8 @@ class Recipe:
     """Problems a batch."""
     mixed_lengths: bool = False
     """Let problems of different lengths share a batch, padded; by default a batch has one length, exactly."""
+    curriculum: float = 0.0
+    """Begin with the shortest problems and reach all lengths after this share of the epochs."""
     test_every: int = 20
     """Epochs between tests."""
     test_batches: int = 100
@@ -77,5 +79,11 @@ class Recipe:
     def rate(self, epoch: Int[Array, ""], plateau_scale: Float[Array, ""]) -> Float[Array, ""]:
         """The learning rate of an epoch."""
         if self.schedule == "cosine":
-            return self.learning_rate * 0.5 * (1 + jnp.cos(jnp.pi * epoch / self.epochs))
+            plateau_scale = plateau_scale * 0.5 * (1 + jnp.cos(jnp.pi * epoch / self.epochs))
         return self.learning_rate * plateau_scale
+
+    def share_of_lengths(self, epoch: Int[Array, ""]) -> Float[Array, ""]:
+        """How far the curriculum has come: the share of the training lengths, shortest first, in use."""
+        if not self.curriculum:
+            return jnp.ones(())
+        return jnp.minimum(1.0, epoch / (self.curriculum * self.epochs))

@@ -44,9 +44,7 @@ class RunFolder:
         """A run folder that exists."""
         folder = cls(path)
         if not folder._experiment_file.is_file():
-            raise LantmError(
-                f"{path} is not a run folder: it has no experiment.json; lantm train --out makes one"
-            )
+            raise LantmError(f"{path} is not a run folder: it has no experiment.json; lantm train --out makes one")
         return folder
 
     @property
