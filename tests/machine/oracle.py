@@ -90,9 +90,7 @@ def softmax(distances: Vector, temperature: float) -> Vector:
     return np.exp(-(distances - distances.min()) / temperature)
 
 
-def read_weights(
-    config: LantmConfig, key: Vector, memory: list[Slot], temperature: float | None
-) -> list[float]:
+def read_weights(config: LantmConfig, key: Vector, memory: list[Slot], temperature: float | None) -> list[float]:
     """How much of each memory is read: near ones more than far ones, strong ones more than weak ones."""
     if not memory:
         return []
@@ -174,9 +172,9 @@ def emission(parameters: Parameters, config: LantmConfig, hidden: Vector) -> Sim
 
 def move(config: LantmConfig, head: int, said: SimpleNamespace, state: State) -> SimpleNamespace:
     """Where one head goes: v = h v~ + (1 - h) v, kbar = g k~ + (1 - g) k, k = v . kbar."""
-    bias = config.write_gate_bias if head >= config.read_heads else 0.0
-    key_gate = sigmoid(said.key_gates[head] + bias)
-    action_gate = sigmoid(said.action_gates[head] + bias)
+    writes, tied = head >= config.read_heads, head < config.tied_read_heads
+    key_gate = sigmoid(said.key_gates[head] + (config.write_gate_bias if writes or tied else 0.0))
+    action_gate = sigmoid(said.action_gates[head] + (config.write_gate_bias if writes else 0.0))
 
     key, step = said.keys[head], said.steps[head]
     if config.squash_keys:
@@ -258,9 +256,7 @@ class Run:
     state: State | None
 
 
-def run_lantm_problem(
-    parameters: Parameters, config: LantmConfig, symbols: list[int], writes: int
-) -> Run:
+def run_lantm_problem(parameters: Parameters, config: LantmConfig, symbols: list[int], writes: int) -> Run:
     """One problem; nothing is written from step `writes` on, which is its first end-of-input symbol."""
     state = lantm_start(parameters, config)
     steps, written = [], list(state.memory)
@@ -284,9 +280,7 @@ def lstm_step(layers: list[Any], states: list[tuple[Vector, Vector]], x: Vector)
     return after
 
 
-def run_lstm_problem(
-    parameters: Parameters, config: LstmConfig, symbols: list[int], writes: int
-) -> Run:
+def run_lstm_problem(parameters: Parameters, config: LstmConfig, symbols: list[int], writes: int) -> Run:
     """One problem: the input, and the answer while it is shown end-of-input symbols."""
     states = list(zip(parameters.start.hidden, parameters.start.cell, strict=True))
     steps = []

@@ -1,7 +1,9 @@
 """Read weights: the paper's laws by hand, their limits, and finite numbers whatever the distances."""
 
-import itertools
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +16,8 @@ from lantm.errors import LantmError
 from lantm.machine import InvNorm, SoftMax, Weighting
 
 EXTREMES = [0.0, 1e-30, 1e-12, 1.0, 1e30, 3e38]
-TEMPERATURES = [1e-45, 1e-30, 1e-6, 0.1, 1.0, 1e6, 1e30, 3e38]  # a softplus can round to 0 as well
+TEMPERATURES = [0.0, 1e-30, 1e-6, 1.0, 1e6, 1e30, 3e38]  # a softplus can round to 0
+STRENGTHS = [1.0, 1e-4, 1e-17, 1e-30, 1e-38, 0.0]
 POWERS = [0.5, 1.0, 2.0]
 
 
@@ -98,9 +101,7 @@ def test_renormalise_puts_them_there() -> None:
 def test_invisible_memories_do_not_exist() -> None:
     for weighting, temperature in [(InvNorm(), None), (SoftMax(), 1.0)]:
         for hidden in (0.0, 1e-30, 2.0, 3e38):
-            weights = weigh(
-                weighting, [1.0, hidden, 3.0], visible=[True, False, True], temperature=temperature
-            )
+            weights = weigh(weighting, [1.0, hidden, 3.0], visible=[True, False, True], temperature=temperature)
             expected = weigh(weighting, [1.0, 3.0], temperature=temperature)
             np.testing.assert_array_equal(weights, [expected[0], 0.0, expected[1]])
 
@@ -135,67 +136,169 @@ def test_a_hot_softmax_reads_all_alike() -> None:
     np.testing.assert_allclose(weigh(SoftMax(), [0.0, 1.0, 50.0], temperature=1e9), [1 / 3] * 3, rtol=1e-6)
 
 
+# Gradients.
+
+
+def plain_weights(weighting: Weighting, distances: np.ndarray, strengths: np.ndarray, temperature: float) -> np.ndarray:
+    """The formula of the paper, as it stands."""
+    if isinstance(weighting, InvNorm):
+        nearness = (distances + weighting.epsilon) ** -weighting.power
+    else:
+        nearness = np.exp(-distances / temperature)
+    share = strengths * nearness
+    return share / np.sum(share if weighting.renormalise else nearness)
+
+
+@pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize("renormalise", [False, True])
+@pytest.mark.parametrize(
+    "law", [*(partial(InvNorm, power=power) for power in POWERS), SoftMax], ids=["0.5", "1", "2", "softmax"]
+)
+def test_gradients_are_those_of_the_formula(law: Callable[..., Weighting], renormalise: bool) -> None:
+    """By central differences, for several distances, two the same, and for one alone."""
+    weighting = law(renormalise=renormalise)
+    for distances in ([0.3, 0.1, 0.1, 2.0], [0.7]):
+        count = len(distances)
+        point = np.array(distances + [0.5, 0.9, 0.2, 0.6][:count] + [0.8])
+        cotangent = np.array([1.0, -2.0, 0.5, 3.0])[:count]
+
+        def ours(point: jax.Array, count: int = count, cotangent: np.ndarray = cotangent) -> jax.Array:
+            weights = weighting(point[:count], point[count:-1], jnp.full(count, True), point[-1])
+            return jnp.sum(cotangent * weights)
+
+        def theirs(point: np.ndarray, count: int = count, cotangent: np.ndarray = cotangent) -> float:
+            return np.sum(cotangent * plain_weights(weighting, point[:count], point[count:-1], float(point[-1])))
+
+        np.testing.assert_allclose(ours(jnp.array(point)), theirs(point), rtol=1e-12)
+        small = 1e-6
+        differences = [
+            (theirs(point + small * axis) - theirs(point - small * axis)) / (2 * small) for axis in np.eye(point.size)
+        ]
+        np.testing.assert_allclose(jax.grad(ours)(jnp.array(point)), differences, rtol=1e-7, atol=1e-8)
+
+
 # Finite numbers.
 
-ALL_WEIGHTINGS = [
-    *(InvNorm(power=power, renormalise=again) for power in POWERS for again in (False, True)),
-    SoftMax(),
-    SoftMax(renormalise=True),
-    *(SoftMax(temperature=temperature) for temperature in (1e-6, 1.0, 1e6)),
-]
-all_weightings = pytest.mark.parametrize("weighting", ALL_WEIGHTINGS, ids=str)
+every_weighting = pytest.mark.parametrize(
+    "weighting",
+    [
+        *(InvNorm(power=power, renormalise=again) for power in POWERS for again in (False, True)),
+        SoftMax(),
+        SoftMax(renormalise=True),
+        *(SoftMax(temperature=temperature) for temperature in (1e-6, 1.0, 1e6)),
+    ],
+    ids=str,
+)
 
 
-def combinations(weighting: Weighting) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array | None]:
-    """All distances with all distances, all that can be seen of them, and all temperatures."""
+class Cases(NamedTuple):
+    """Three memories in every situation."""
+
+    distances: np.ndarray
+    strengths: np.ndarray
+    visible: np.ndarray
+    temperatures: np.ndarray
+
+
+def all_cases(weighting: Weighting) -> Cases:
+    """All distances with all distances, all strengths, all that can be seen, all temperatures."""
     temperatures = TEMPERATURES if weighting.emits_temperature else [1.0]
-    cases = list(
-        itertools.product(
-            itertools.product(EXTREMES, repeat=3), itertools.product([True, False], repeat=3), temperatures
-        )
+    axes = [*[EXTREMES] * 3, STRENGTHS, *[[True, False]] * 3, temperatures]
+    first, second, third, strength, *seen, temperature = (
+        axis.ravel() for axis in np.meshgrid(*(np.array(axis, np.float32) for axis in axes))
     )
-    distances, visible, temperature = (jnp.array(column) for column in zip(*cases, strict=True))
-    return distances.T, visible.T, temperature if weighting.emits_temperature else None
+    distances = np.stack([first, second, third])
+    return Cases(distances, np.stack([strength] * 3), np.stack(seen) == 1, temperature)
 
 
-@all_weightings
-@pytest.mark.parametrize("strength", [1.0, 1e-4, 1e-18, 1e-30, 1e-38, 0.0])
-def test_weights_are_finite_and_share_at_most_everything(weighting: Weighting, strength: float) -> None:
-    distances, visible, temperature = combinations(weighting)
-    weights = np.asarray(weighting(distances, jnp.full_like(distances, strength), visible, temperature))
+@every_weighting
+def test_weights_are_finite_and_sum_to_what_they_should(weighting: Weighting) -> None:
+    cases = all_cases(weighting)
+    weights = np.asarray(weighting(*cases))
     assert np.all(np.isfinite(weights))
     assert np.all(weights >= 0)
-    assert np.all(weights[~np.asarray(visible)] == 0)
-    total = weights.sum(axis=0)
-    seen = np.asarray(visible).any(axis=0)
+    assert np.all(weights[~cases.visible] == 0)
+    total, strength = weights.sum(axis=0), cases.strengths[0]
+    seen = cases.visible.any(axis=0)
     assert np.all(total[~seen] == 0)
-    if not weighting.renormalise:
-        np.testing.assert_allclose(total[seen], strength, rtol=1e-5)
-    elif strength >= 1e-30:
-        np.testing.assert_allclose(total[seen], 1.0, rtol=1e-5)
-    else:
+    if weighting.renormalise:
+        np.testing.assert_allclose(total[seen & (strength >= 1e-17)], 1.0, rtol=1e-5)
         assert np.all(total <= 1 + 1e-5)
+    else:
+        np.testing.assert_allclose(total[seen], strength[seen], rtol=1e-5, atol=1e-37)
 
 
-@all_weightings
-@pytest.mark.parametrize("strength", [1.0, 1e-4, 1e-18, 1e-30, 1e-38, 0.0])
+@every_weighting
 @pytest.mark.parametrize("scale", [1.0, 1e4])
-def test_gradients_are_finite(weighting: Weighting, strength: float, scale: float) -> None:
-    """With the cotangents of an ordinary loss and of one that just exploded."""
-    distances, visible, temperature = combinations(weighting)
-    strengths = jnp.full_like(distances, strength)
-    cotangent = scale * jnp.array([1.0, -0.5, 0.3])[:, None]
+def test_gradients_are_finite(weighting: Weighting, scale: float) -> None:
+    """With the cotangents of an ordinary loss, and of one that is about to explode."""
+    cases = all_cases(weighting)
+    cotangent = np.array([1.0, -0.5, 0.3], np.float32)[:, None] * np.full_like(cases.distances, scale)
 
-    def contracted(distances: jax.Array, strengths: jax.Array, temperature: jax.Array | None) -> jax.Array:
-        return jnp.sum(cotangent * weighting(distances, strengths, visible, temperature))
+    def weights(distances: jax.Array, strengths: jax.Array, temperatures: jax.Array) -> jax.Array:
+        return weighting(distances, strengths, cases.visible, temperatures)
 
-    gradients = jax.grad(contracted, argnums=(0, 1, 2))(distances, strengths, temperature)
-    for name, gradient in zip(("distances", "strengths", "temperature"), gradients, strict=True):
-        if gradient is not None:
-            wrong = ~np.isfinite(np.asarray(gradient))
-            columns = np.flatnonzero(wrong.reshape(-1, wrong.shape[-1]).any(axis=0))[:3]
-            cases = [
-                (distances[:, c].tolist(), visible[:, c].tolist(), temperature is not None and temperature[c])
-                for c in columns.tolist()
-            ]
-            assert not wrong.any(), f"the gradient by {name} is not finite for {cases}"
+    @jax.jit
+    def gradients(cotangent: jax.Array) -> tuple[jax.Array, ...]:
+        _, pull = jax.vjp(weights, cases.distances, cases.strengths, cases.temperatures)
+        return pull(cotangent)
+
+    for gradient in gradients(cotangent):
+        wrong = ~np.isfinite(np.asarray(gradient)).reshape(-1, cotangent.shape[1])
+        case = [field[..., wrong.any(axis=0).argmax()].tolist() for field in cases]
+        assert not wrong.any(), f"{wrong.any(axis=0).sum()} cases, the first of them {case}"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    logarithms=st.lists(st.floats(-80.0, 88.0), min_size=4, max_size=4),
+    raw_strengths=st.lists(st.floats(-1e4, 1e4), min_size=4, max_size=4),
+    visible=st.lists(st.booleans(), min_size=4, max_size=4),
+    raw_temperature=st.floats(-1e30, 1e30),
+    renormalise=st.booleans(),
+)
+def test_whatever_a_controller_emits(
+    logarithms: list[float],
+    raw_strengths: list[float],
+    visible: list[bool],
+    raw_temperature: float,
+    renormalise: bool,
+) -> None:
+    """Through the sigmoid and the softplus, all is finite, and what is nearer has no less affinity."""
+    logarithms, raw_strengths = jnp.array(logarithms), jnp.array(raw_strengths)
+    seen = jnp.array(visible)
+    for weighting in (InvNorm(renormalise=renormalise), SoftMax(renormalise=renormalise)):
+
+        def first(
+            logarithms: jax.Array,
+            raw_strengths: jax.Array,
+            raw_temperature: jax.Array,
+            weighting: Weighting = weighting,
+        ) -> tuple[jax.Array, jax.Array]:
+            temperature = jax.nn.softplus(raw_temperature)
+            distances = jnp.exp(logarithms)
+            weights = weighting(distances, jax.nn.sigmoid(raw_strengths), seen, temperature)
+            return weights[0], weighting.affinities(distances, seen, temperature)
+
+        (weight, affinities), gradients = jax.value_and_grad(first, argnums=(0, 1, 2), has_aux=True)(
+            logarithms, raw_strengths, jnp.array(raw_temperature)
+        )
+        assert 0 <= weight <= 1 + 1e-6
+        for gradient in gradients:
+            assert np.all(np.isfinite(np.asarray(gradient)))
+        ordered = np.asarray(affinities)[np.argsort(np.asarray(logarithms), kind="stable")]
+        assert np.all(np.diff(ordered[np.asarray(visible)[np.argsort(logarithms, kind="stable")]]) <= 0)
+
+
+# Errors.
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan])
+def test_laws_that_make_no_sense_are_refused(wrong: float) -> None:
+    for make, name in [
+        (lambda: InvNorm(power=wrong), "power"),
+        (lambda: InvNorm(epsilon=wrong), "epsilon"),
+        (lambda: SoftMax(temperature=wrong), "temperature"),
+    ]:
+        with pytest.raises(LantmError, match=name):
+            make()

@@ -48,7 +48,7 @@ class Access(eqx.Module):
     read_heads: int = 1
     write_heads: int = 1
     write_gate_bias: float = -10.0
-    read_gate_bias: float = 0.0
+    tied_read_heads: int = 0
     normalise_steps: bool = True
     interpolate_actions: bool = True
     squash_keys: bool = False
@@ -96,9 +96,9 @@ class Access(eqx.Module):
         if self.normalise_steps:
             steps = normalised(steps)
         # The paper's first tweak: a strong negative start of the write gates makes writing go straight on.
-        write_bias = [self.write_gate_bias] * self.write_heads
-        key_bias = jnp.array([self.read_gate_bias] * self.read_heads + write_bias, raw.dtype)
-        action_bias = jnp.array([0.0] * self.read_heads + write_bias, raw.dtype)
+        bias, free = self.write_gate_bias, self.read_heads - self.tied_read_heads
+        key_bias = jnp.array([bias] * self.tied_read_heads + [0.0] * free + [bias] * self.write_heads, raw.dtype)
+        action_bias = jnp.array([0.0] * self.read_heads + [bias] * self.write_heads, raw.dtype)
         return Emission(
             keys=self.geometry.key(keys),
             key_gates=jax.nn.sigmoid(parts["key_gates"] + key_bias),

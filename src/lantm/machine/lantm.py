@@ -62,10 +62,8 @@ class LantmConfig:
     """Normalise the steps of the initial state too; the paper leaves them alone."""
     write_gate_bias: float = -10.0
     """The paper's first tweak: added before the sigmoid of the write gates, so that writing goes straight on."""
-    read_gate_bias: float = 0.0
-    """Added before the sigmoid of the read key gates; negative makes reading go straight on too."""
-    tie_heads: bool = False
-    """Start read heads and the initial slot where the write head starts, with its step, instead of anywhere."""
+    tied_read_heads: int = 0
+    """So many read heads start out travelling with the write head: its key, its step, its bias on the key gate."""
     interpolate_actions: bool = True
     """Mix each action with the one before it; otherwise the candidate is taken as it is."""
     memory_limit: int | None = None
@@ -83,6 +81,8 @@ class LantmConfig:
         for name in ("cells", "embedding", "memory_width", "read_heads", "write_heads"):
             if getattr(self, name) < 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+        if not 0 <= self.tied_read_heads <= self.read_heads:
+            raise LantmError(f"tied_read_heads is {self.tied_read_heads}: there are {self.read_heads} read heads")
 
     @property
     def access(self) -> Access:
@@ -99,7 +99,7 @@ class LantmConfig:
             read_heads=self.read_heads,
             write_heads=self.write_heads,
             write_gate_bias=self.write_gate_bias,
-            read_gate_bias=self.read_gate_bias,
+            tied_read_heads=self.tied_read_heads,
             normalise_steps=self.normalise_steps,
             interpolate_actions=self.interpolate_actions,
             squash_keys=self.squash_keys,
@@ -147,13 +147,13 @@ class Start(eqx.Module):
         self.reading = uniform(config.read_heads * config.memory_width)
         self.keys = uniform(access.heads, access.geometry.raw_key_size)
         self.steps = uniform(access.heads, access.geometry.raw_action_size, bound=1.0)
-        if config.tie_heads:
-            self.keys = jnp.broadcast_to(self.keys[-1], self.keys.shape)
-            self.steps = jnp.broadcast_to(self.steps[-1], self.steps.shape)
+        tied = slice(config.tied_read_heads)
+        self.keys = self.keys.at[tied].set(self.keys[-1])
+        self.steps = self.steps.at[tied].set(self.steps[-1])
         self.slot = None
         if config.initial_slot:
             self.slot = Slot(
-                self.keys[-1] if config.tie_heads else uniform(access.geometry.raw_key_size),
+                uniform(access.geometry.raw_key_size),
                 uniform(config.memory_width, bound=1.0),
                 uniform(bound=1.0),
             )

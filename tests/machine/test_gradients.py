@@ -1,0 +1,193 @@
+"""Gradients: against differences of the oracle's loss, and the fast backward pass against plain autodiff."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracle
+import pytest
+from agreement import SEVERAL_HEADS, build, problems, quick, small_lantm, small_lstm
+from jax.flatten_util import ravel_pytree
+
+from lantm.batch import Batch
+from lantm.evaluation import answer
+from lantm.geometry import GEOMETRIES
+from lantm.machine import Lantm, Memory, Model, Schedule, Window, recur
+from lantm.machine.recurrence import Path, State, Weights
+from lantm.machine.reference import recur_by_scan
+from lantm.training.loss import negative_log_likelihood
+
+pytestmark = pytest.mark.usefixtures("double_precision")
+
+SOFTMAX = {"weighting": "softmax"}
+
+
+def random_like(tree: Any, seed: int) -> Any:
+    """The same arrays, full of random numbers."""
+    random = np.random.default_rng(seed)
+    return jax.tree.map(lambda leaf: jnp.asarray(random.normal(size=leaf.shape)), tree)
+
+
+# Against the oracle.
+
+CONFIGURATIONS = {
+    "invnorm": small_lantm(),
+    "softmax": small_lantm(**SOFTMAX),
+    "lstm": small_lstm(),
+    "lstm, separate": small_lstm(decoder="separate"),
+    "several heads": small_lantm(**SEVERAL_HEADS, power=2.0, tied_read_heads=1),
+    "renormalise": small_lantm(renormalise=True, initial_slot=False, power=0.5),
+    "drop": small_lantm(memory_limit=4, memory_drop=2, read_sees_write=True),
+    "rotation": small_lantm(
+        **SOFTMAX, temperature=0.7, geometry="rotation", normalise_initial_steps=True, squash_vectors="sigmoid"
+    ),
+    "spiral": small_lantm(geometry="scaling-rotation", normalise_steps=False, squash_keys=True),
+}
+ONE_LENGTH = ("lstm, separate", "drop")
+
+
+@quick
+@jax.value_and_grad
+def loss_and_gradient(model: Model, batch: Batch) -> jax.Array:
+    return negative_log_likelihood(answer(model, batch))
+
+
+def slope(model: Model, batch: Batch, direction: Model, small: float = 1e-3) -> float:
+    """How the oracle's loss changes along the direction, by central differences of the fourth order."""
+
+    def moved(distance: float) -> float:
+        there = jax.tree.map(lambda x, d: x + distance * d, model, direction)
+        return oracle.loss(there, model.config, batch)
+
+    near, far = moved(small) - moved(-small), moved(2 * small) - moved(-2 * small)
+    return (8 * near - far) / (12 * small)
+
+
+def unit(direction: Model) -> Model:
+    norm = jnp.linalg.norm(ravel_pytree(direction)[0])
+    return jax.tree.map(lambda leaf: leaf / norm, direction)
+
+
+def directions(model: Model) -> Iterator[Model]:
+    """Random directions of length 1: two through all parameters, and one through each part of the model."""
+    for seed in (0, 1):
+        yield unit(random_like(model, seed))
+    nowhere = jax.tree.map(jnp.zeros_like, model)
+    for part, value in vars(model).items():
+        if part != "config" and value is not None:
+            random = random_like(value, seed=2)
+            yield unit(eqx.tree_at(lambda model, part=part: getattr(model, part), nowhere, random))
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_gradients_are_differences_of_the_oracles_loss(name: str) -> None:
+    batch = problems(lengths=(4, 4, 4) if name in ONE_LENGTH else (2, 4, 3))
+    model = build(CONFIGURATIONS[name])
+    value, gradient = loss_and_gradient(model, batch)
+    assert float(value) == pytest.approx(oracle.loss(model, model.config, batch), rel=1e-10)
+
+    for direction in directions(model):
+        ours = float(ravel_pytree(gradient)[0] @ ravel_pytree(direction)[0])
+        assert ours == pytest.approx(slope(model, batch, direction), rel=1e-6, abs=1e-9)
+        assert abs(ours) > 1e-6
+
+
+# Against plain autodiff.
+
+FEATURES = [
+    {},
+    {**SEVERAL_HEADS, "read_sees_write": True, "memory_limit": 6, "memory_drop": 4},
+    {**SEVERAL_HEADS, "initial_slot": False, "renormalise": True},
+    {"read_sees_write": True, "power": 2.0},
+    {"memory_limit": 3, "memory_drop": 2},
+]
+EVERY_GEOMETRY = [*GEOMETRIES, "translation-3"]
+MACHINES = [
+    {"geometry": geometry, "weighting": weighting, **features}
+    for (weighting, geometry), features in zip(
+        itertools.product(["invnorm", "softmax"], EVERY_GEOMETRY), itertools.cycle(FEATURES), strict=False
+    )
+]
+SCHEDULES = {
+    "mixed lengths": (8, (3, 5, 2)),
+    "ends while writing": (4, (6, 2, 5)),
+    "full": (10, (6, 6, 6)),
+    "no answer": (6, (6, 6, 6)),
+    "no step": (0, (3, 1, 2)),
+}
+
+Differentiable = tuple[Weights, jax.Array, State, Memory]
+Outcome = tuple[State, jax.Array, State, Memory]  # states and emissions of every step; what it ended with
+
+
+def run_and_pull_back(
+    how: Callable[..., Path], model: Lantm, given: Differentiable, schedule: Schedule, window: Window
+) -> tuple[Path, Differentiable]:
+    """The path, and the gradient of a random function of all of it: the trace and the end."""
+
+    def run(weights: Weights, inputs: jax.Array, start: State, memory: Memory) -> tuple[Outcome, Path]:
+        path = how(model.config.access, model.config.policy, weights, inputs, start, memory, window, schedule)
+        return (path.states, path.emissions, path.state, path.memory), path
+
+    outcome, pull, path = jax.vjp(run, *given, has_aux=True)
+    return path, pull(random_like(outcome, seed=1))
+
+
+@pytest.mark.parametrize("changes", MACHINES, ids=lambda changes: " ".join(map(str, changes.values())))
+def test_the_fast_recurrence_is_the_plain_one(changes: dict) -> None:
+    """Values and gradients, with cotangents on the trace, the final state and the final memory."""
+    model = build(small_lantm(**changes))
+    state, memory, window = model.begin(batch_size=3, slots=6)
+    inputs = random_like(jax.ShapeDtypeStruct((10, 3, 4 * model.config.cells), float), seed=0)
+    weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)
+    given = (weights, inputs, state, memory)
+
+    @quick
+    def both(schedule: Schedule) -> list[tuple[Path, Differentiable]]:
+        return [run_and_pull_back(how, model, given, schedule, window) for how in (recur, recur_by_scan)]
+
+    remembered = int(window.end)
+    for name, (steps, writes) in SCHEDULES.items():
+        (path, gradient), (plain_path, plain_gradient) = both(Schedule(jnp.array(steps), jnp.array(writes)))
+        assert_same(path, plain_path, name)
+        # Slots that are free at the start hold nothing that could be learnt.
+        for ours, theirs in zip(gradient[3], plain_gradient[3], strict=True):
+            assert_same(ours[:remembered], theirs[:remembered], name)
+            np.testing.assert_array_equal(ours[remembered:], 0)
+        assert_same(gradient[:3], plain_gradient[:3], name)
+        assert steps == 0 or all(np.any(np.asarray(leaf) != 0) for leaf in jax.tree.leaves(gradient[:3]))
+
+
+def assert_same(ours: Any, theirs: Any, name: str) -> None:
+    assert jax.tree.structure(ours) == jax.tree.structure(theirs)
+    for left, right in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10, err_msg=name)
+
+
+def test_a_model_trains_the_same_on_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batch = build(small_lantm()), problems()
+    value, gradient = loss_and_gradient(model, batch)
+    monkeypatch.setattr("lantm.machine.lantm.recur", recur_by_scan)
+    plain = quick(jax.value_and_grad(lambda model: negative_log_likelihood(answer(model, batch))))
+    plain_value, plain_gradient = plain(model)
+    assert_same(value, plain_value, "value")
+    assert_same(gradient, plain_gradient, "gradient")
+
+
+@pytest.mark.parametrize(("weighting", "renormalise"), [("invnorm", True), ("softmax", False)])
+def test_a_steep_loss_from_an_empty_memory_has_a_finite_gradient(weighting: str, renormalise: bool) -> None:
+    """The first reading finds nothing; that must not poison the gradients of what is written later."""
+    with jax.enable_x64(False):
+        config = small_lantm(weighting=weighting, renormalise=renormalise, initial_slot=False)
+        model, batch = build(config), problems()
+
+        @quick
+        @jax.grad
+        def gradient(model: Model) -> jax.Array:
+            return 1e6 * negative_log_likelihood(answer(model, batch))
+
+        assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(gradient(model)))

@@ -1,0 +1,157 @@
+"""The memory by itself: slots, windows, and what is forgotten, against a plain Python list."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lantm.errors import LantmError
+from lantm.machine import DropOldest, Grow, LantmConfig, Memory, Policy, Window
+from lantm.machine.memory import append, compact, empty, visible
+
+BATCH, KEY, WIDTH = 2, 3, 4
+
+
+def memories(numbers: list[float]) -> Memory:
+    """Slots that are full of their number."""
+    column = jnp.array(numbers, dtype="float32")
+    return Memory(
+        jnp.broadcast_to(column[:, None, None], (len(numbers), BATCH, KEY)),
+        jnp.broadcast_to(column[:, None, None], (len(numbers), BATCH, WIDTH)),
+        jnp.broadcast_to(column[:, None], (len(numbers), BATCH)),
+    )
+
+
+def contents(memory: Memory) -> list[float]:
+    """The numbers of the slots, which all parts of a slot have to agree on."""
+    addresses, vectors, strengths = (np.asarray(field) for field in memory)
+    np.testing.assert_array_equal(addresses, np.broadcast_to(strengths[..., None], addresses.shape))
+    np.testing.assert_array_equal(vectors, np.broadcast_to(strengths[..., None], vectors.shape))
+    np.testing.assert_array_equal(strengths[:, 0], strengths[:, 1])
+    return strengths[:, 0].tolist()
+
+
+def window(first: int, end: int) -> Window:
+    return Window(jnp.array(first), jnp.array(end))
+
+
+def bounds(window: Window) -> tuple[int, int]:
+    return int(window.first), int(window.end)
+
+
+# Slots.
+
+
+def test_empty_has_the_sizes_and_the_precision_of_its_model() -> None:
+    like = jax.tree.map(lambda field: field.astype("float16"), memories([1.0, 2.0]))
+    memory = empty(like, 5)
+    assert [field.shape for field in memory] == [(5, BATCH, KEY), (5, BATCH, WIDTH), (5, BATCH)]
+    assert {field.dtype for field in memory} == {jnp.dtype("float16")}
+    assert contents(memory) == [0.0] * 5
+
+
+def test_append_writes_one_or_several_slots_and_no_other() -> None:
+    memory = append(memories([1.0, 2.0, 3.0, 4.0, 5.0]), memories([7.0]), jnp.array(2))
+    assert contents(memory) == [1.0, 2.0, 7.0, 4.0, 5.0]
+    memory = append(memory, memories([8.0, 9.0]), jnp.array(3))
+    assert contents(memory) == [1.0, 2.0, 7.0, 8.0, 9.0]
+    assert contents(append(memory, memories([6.0, 6.0]), jnp.array(0))) == [6.0, 6.0, 7.0, 8.0, 9.0]
+
+
+def test_append_keeps_the_problems_of_a_batch_apart() -> None:
+    new = Memory(
+        jnp.arange(BATCH * KEY).reshape(1, BATCH, KEY) + 1.0,
+        jnp.arange(BATCH * WIDTH).reshape(1, BATCH, WIDTH) + 1.0,
+        jnp.arange(BATCH).reshape(1, BATCH) + 1.0,
+    )
+    written = append(memories([0.0, 0.0, 0.0]), new, jnp.array(1))
+    for field, rows in zip(written, new, strict=True):
+        np.testing.assert_array_equal(field[1], rows[0])
+        np.testing.assert_array_equal(field[::2], 0)
+
+
+# Windows.
+
+
+def test_visible() -> None:
+    """Slot 0 is forgotten; the first problem stopped writing at slot 3, the second at slot 9."""
+    seen = np.asarray(visible(6, window(1, 5), jnp.array([3, 9])))
+    assert np.flatnonzero(seen[:, 0]).tolist() == [1, 2]
+    assert np.flatnonzero(seen[:, 1]).tolist() == [1, 2, 3, 4]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 8), st.integers(0, 8), st.integers(0, 8), st.integers(0, 8))
+def test_visible_is_first_to_end_and_limit(first: int, end: int, limit: int, other: int) -> None:
+    seen = np.asarray(visible(8, window(first, end), jnp.array([limit, other])))
+    for problem, own in enumerate((limit, other)):
+        assert np.flatnonzero(seen[:, problem]).tolist() == list(range(first, min(end, own)))
+
+
+def test_compact_moves_the_window_to_the_front() -> None:
+    memory, moved = compact(memories([1.0, 2.0, 3.0, 4.0, 5.0]), window(2, 4))
+    assert bounds(moved) == (0, 2)
+    assert contents(memory)[:2] == [3.0, 4.0]
+
+
+def test_compact_leaves_a_window_at_the_front_alone() -> None:
+    memory, moved = compact(memories([1.0, 2.0, 3.0]), window(0, 2))
+    assert bounds(moved) == (0, 2)
+    assert contents(memory) == [1.0, 2.0, 3.0]
+
+
+# Forgetting.
+
+
+def windows_over(policy: Policy, writes: int, slots_a_write: int) -> list[tuple[int, int]]:
+    """The window after each of many writes."""
+
+    def write(now: Window, _: None) -> tuple[Window, Window]:
+        now = policy.after_write(Window(now.first, now.end + slots_a_write))
+        return now, now
+
+    _, windows = jax.lax.scan(write, window(0, 0), length=writes)
+    return list(zip(windows.first.tolist(), windows.end.tolist(), strict=True))
+
+
+def test_nothing_is_forgotten_while_the_memory_grows() -> None:
+    assert windows_over(Grow(), 50, 3) == [(0, 3 * (write + 1)) for write in range(50)]
+
+
+@pytest.mark.parametrize(("limit", "drop"), [(100, 60), (100, 100), (7, 1), (1, 1), (5, 4)])
+@pytest.mark.parametrize("slots_a_write", [1, 2, 3])
+def test_the_oldest_are_forgotten_when_the_memory_is_full(limit: int, drop: int, slots_a_write: int) -> None:
+    """A list that is cut whenever it is full, as the paper says of language modelling: at 100, by 60."""
+    remembered: list[int] = []
+    expected = []
+    for write in range(1000):
+        remembered += range(write * slots_a_write, (write + 1) * slots_a_write)
+        if len(remembered) >= limit:
+            del remembered[:drop]
+        end = (write + 1) * slots_a_write
+        expected.append((end - len(remembered), end))
+    # Two slots a write outrun a policy that drops but one; it then drops at every write, as the list does.
+    assert windows_over(DropOldest(limit, drop), 1000, slots_a_write) == expected
+
+
+def test_the_numbers_of_the_paper() -> None:
+    """99 memories stay; the 100th leaves 40, and so does every 60th from then on."""
+    counts = [end - first for first, end in windows_over(DropOldest(), 1000, 1)]
+    assert counts[:101] == [*range(1, 100), 40, 41]
+    assert [write + 1 for write, count in enumerate(counts) if count == 40 and write > 98] == [*range(100, 1001, 60)]
+    assert max(counts) == 99
+
+
+@pytest.mark.parametrize(("limit", "drop"), [(100, 0), (100, 101), (0, 0), (-5, 2), (10, -1)])
+def test_limits_that_make_no_sense_are_refused(limit: int, drop: int) -> None:
+    with pytest.raises(LantmError, match="drop"):
+        DropOldest(limit, drop)
+    with pytest.raises(LantmError, match="drop"):
+        _ = LantmConfig(memory_limit=limit, memory_drop=drop).policy
+
+
+def test_no_limit_is_no_forgetting() -> None:
+    assert LantmConfig().policy == Grow()
+    assert LantmConfig(memory_limit=100).policy == DropOldest(100, 60)
