@@ -108,8 +108,11 @@ FEATURES = [
 EVERY_GEOMETRY = [*GEOMETRIES, "translation-3"]
 MACHINES = [
     {"geometry": geometry, "weighting": weighting, **features}
-    for (weighting, geometry), features in zip(
-        itertools.product(["invnorm", "softmax"], EVERY_GEOMETRY), itertools.cycle(FEATURES), strict=False
+    for geometry, weighting, features in zip(
+        [*EVERY_GEOMETRY, "translation"],
+        itertools.cycle(["softmax", "invnorm"]),
+        itertools.cycle(FEATURES),
+        strict=False,
     )
 ]
 SCHEDULES = {

@@ -48,14 +48,27 @@ def main(arguments: list[str] | None = None) -> int:
         module = importlib.import_module(f"lantm.cli.{command}")
         return module.main(rest)
     except LantmError as error:
-        print(f"lantm: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        return _refuse(str(error))
     except KeyboardInterrupt:
         print("lantm: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has gone, as in `lantm eval ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:  # a disk that is full, a folder that is not ours to read
+        return _refuse(str(error))
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        return _refuse("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
+    except SystemExit as ending:  # --help
+        return int(ending.code or 0)
+
+
+def _refuse(reason: str) -> int:
+    """Says in one line why not."""
+    print(f"lantm: {' '.join(reason.split())}", file=sys.stderr)
+    return 2
 
 
 def entry() -> None:

@@ -4,11 +4,12 @@ import dataclasses
 import json
 import pathlib
 import sys
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console
 
+from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.evaluation import Examiner
 from lantm.report import score_row, score_table
@@ -25,7 +26,7 @@ class Arguments:
     to twice the longest, and from 3x on exactly that multiple of the longest.
     """
 
-    run: tyro.conf.Positional[pathlib.Path]
+    run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     lengths: tuple[int, ...] = ()
     """Exact lengths to score at."""
@@ -45,7 +46,7 @@ class Arguments:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    chosen = tyro.cli(Arguments, prog="lantm eval", args=arguments)
+    chosen = parse(Arguments, "eval", arguments)
     if chosen.problems < 1 or chosen.batch_size < 1:
         raise LantmError("problems and batch-size are whole numbers from 1 on")
     experiment, task, _, learners, warnings = load_learners(RunFolder.open(chosen.run))

@@ -3,12 +3,13 @@
 import dataclasses
 import json
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
+from lantm.cli.parse import parse
 from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.geometry import GEOMETRIES
 from lantm.tasks import TASKS, make_task
@@ -19,7 +20,7 @@ from lantm.training import ModelName
 class Arguments:
     """What there is to train, or, for a task, the parameters of a model: ours, and in the paper's accounting."""
 
-    task: tyro.conf.Positional[str | None] = None
+    task: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="TASK")] = None
     """A task; without one, tasks, models, geometries and recipes are listed."""
     model: ModelName = "lantm-invnorm"
     """Which of the paper's models."""
@@ -29,7 +30,7 @@ class Arguments:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    chosen = tyro.cli(Arguments, prog="lantm info", args=arguments)
+    chosen = parse(Arguments, "info", arguments)
     facts = _listing() if chosen.task is None else _parameters(chosen.task, chosen.model)
     if chosen.json:
         json.dump(facts, sys.stdout, indent=2)

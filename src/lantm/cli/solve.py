@@ -4,6 +4,7 @@ import dataclasses
 import json
 import pathlib
 import sys
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import numpy as np
 import tyro
 from rich.console import Console
 
+from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.evaluation import answer, mark
 from lantm.training import RunFolder, load_learners
@@ -24,9 +26,9 @@ class Arguments:
     ("423 + 94").
     """
 
-    run: tyro.conf.Positional[pathlib.Path]
+    run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
-    problem: tyro.conf.Positional[str]
+    problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PROBLEM")]
     """The problem, as a person writes it."""
     seed: int | None = None
     """Which seed's machine answers; by default the one with the best test."""
@@ -36,7 +38,7 @@ class Arguments:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    chosen = tyro.cli(Arguments, prog="lantm solve", args=arguments)
+    chosen = parse(Arguments, "solve", arguments)
     experiment, task, _, learners, _ = load_learners(RunFolder.open(chosen.run))
     if chosen.seed is None:
         index = int(np.argmax(learners.best_score))

@@ -14,10 +14,11 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 from rich.console import Console
 
+from lantm.cli.parse import parse
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
 from lantm.evaluation import Scores
-from lantm.experiments import MODELS, RECIPES, preset
+from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.provenance import provenance
 from lantm.report import score_table, summary_rows
@@ -35,7 +36,7 @@ class Arguments(Generic[Machine]):
     run that was never interrupted.
     """
 
-    task: tyro.conf.Positional[str]
+    task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
     """What to learn: copy, reverse, bigramFlip, double, addition, or your own as module:Name."""
     machine: Machine
     training: Recipe
@@ -47,9 +48,9 @@ class Arguments(Generic[Machine]):
     """How many seeds to train side by side, as one program."""
     first_seed: int = 0
     """The first of them; the others count on from there."""
-    lengths: tuple[int, int] | None = None
+    lengths: Annotated[tuple[int, int] | None, tyro.conf.arg(metavar="FROM TO")] = None
     """Train on problems of these lengths, from and to, instead of the task's."""
-    out: pathlib.Path | None = None
+    out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
     """The run folder to make; by default runs/TASK-MODEL, or with a number behind it if there is one."""
     resume: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
     """Go on with the interrupted run in this folder; takes no other settings."""
@@ -60,36 +61,26 @@ class Arguments(Generic[Machine]):
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     # Names first: they decide which machine there is and what the other flags' defaults are.
-    names = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    names = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     names.add_argument("--model", default="lantm-invnorm")
     names.add_argument("--recipe", default="paper")
     names.add_argument("--resume", type=pathlib.Path)
     names.add_argument("--json", action="store_true")
-    known, rest = names.parse_known_args(arguments)
+    try:
+        known, rest = names.parse_known_args(arguments)
+    except argparse.ArgumentError as error:
+        raise LantmError(f"{error.argument_name}: {error.message}; lantm train --help says which") from error
     if known.resume is not None:
         if rest:
             raise LantmError(f"--resume takes its settings from the run folder: leave out {rest[0]}")
         folder = RunFolder.open(known.resume)
         return _train(folder.experiment(), folder, resume=True, as_json=known.json)
-    task = rest[0] if rest and not rest[0].startswith("-") else "copy"
     for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
         if name not in choices:
             raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
-    experiment = preset(task, known.model, known.recipe)
-    form: Any = Arguments[LstmConfig] if known.model == "lstm" else Arguments[LantmConfig]
-    chosen: Arguments[Any] = tyro.cli(
-        form,
-        prog="lantm train",
-        args=arguments,
-        default=form(
-            task=tyro.MISSING,
-            machine=experiment.machine,
-            training=experiment.recipe,
-            model=experiment.model,
-            recipe=known.recipe,
-        ),
-        config=(tyro.conf.OmitArgPrefixes,),
-    )
+    chosen = _chosen(preset("copy", known.model, known.recipe), arguments)
+    if chosen.task != "copy":  # flags may come before the task, whose sizes the defaults are
+        chosen = _chosen(preset(chosen.task, known.model, known.recipe), arguments)
     experiment = Experiment(
         task=chosen.task,
         model=chosen.model,
@@ -100,9 +91,23 @@ def main(arguments: list[str]) -> int:
         first_seed=chosen.first_seed,
         lengths=chosen.lengths,
     )
-    experiment.build_task()  # what is wrong with the task is said before anything is written
+    # What is wrong with the task or the machine is said before anything is written.
+    account(experiment.machine, experiment.build_task().vocabulary)
     folder = RunFolder.create(chosen.out or _free_folder(experiment), experiment, provenance())
     return _train(experiment, folder, resume=False, as_json=chosen.json)
+
+
+def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
+    """What the flags make of an experiment."""
+    form: Any = Arguments[LstmConfig] if defaults.model == "lstm" else Arguments[LantmConfig]
+    default = form(
+        task=tyro.MISSING,
+        machine=defaults.machine,
+        training=defaults.recipe,
+        model=defaults.model,
+        recipe=defaults.recipe_name,
+    )
+    return parse(form, "train", arguments, default=default, config=(tyro.conf.OmitArgPrefixes,))
 
 
 def _free_folder(experiment: Experiment) -> pathlib.Path:

@@ -122,33 +122,80 @@ class Access(eqx.Module):
     def written(self, emission: Emission, position: Position) -> Memory:
         """What the write heads add to the memory: one slot a write head."""
         return Memory(
-            addresses=jnp.moveaxis(position.keys[..., self.read_heads :, :], -2, 0),
-            vectors=jnp.moveaxis(emission.vectors, -2, 0),
-            strengths=jnp.moveaxis(emission.strengths, -1, 0),
+            addresses=position.keys[..., self.read_heads :, :],
+            vectors=emission.vectors,
+            strengths=emission.strengths,
         )
+
+    def affinities(
+        self,
+        keys: Float[Array, "*batch read_heads key"],
+        temperatures: Float[Array, "*batch read_heads"] | None,
+        addresses: Float[Array, "*batch slots key"],
+        visible: Bool[Array, "*batch slots"],
+    ) -> Float[Array, "*batch read_heads slots"]:
+        """How near every memory is to every read head, in the sense of the weighting."""
+        distances = self.geometry.squared_distance(keys[..., None, :], addresses[..., None, :, :])
+        return self.weighting.affinities(distances, visible[..., None, :], temperatures)
 
     def weights(
         self,
         keys: Float[Array, "*batch read_heads key"],
         temperatures: Float[Array, "*batch read_heads"] | None,
         memory: Memory,
-        visible: Bool[Array, "slots *#batch"],
-    ) -> Float[Array, "slots *batch read_heads"]:
+        visible: Bool[Array, "*batch slots"],
+    ) -> Float[Array, "*batch read_heads slots"]:
         """The weight of every memory in the reading of every read head."""
-        distances = self.geometry.squared_distance(keys, memory.addresses[..., None, :])
-        return self.weighting(distances, memory.strengths[..., None], visible[..., None], temperatures)
+        affinities = self.affinities(keys, temperatures, memory.addresses, visible)
+        strengths = memory.strengths[..., None, :]
+        return strengths * affinities * self.weighting.normaliser(affinities, strengths)
 
     def read(
         self,
         keys: Float[Array, "batch read_heads key"],
         temperatures: Float[Array, "batch read_heads"] | None,
         memory: Memory,
-        visible: Bool[Array, "slots #batch"],
+        visible: Bool[Array, "batch slots"],
     ) -> Float[Array, "batch reading"]:
         """The readings of all read heads, side by side."""
         weights = self.weights(keys, temperatures, memory, visible)
-        readings = jnp.einsum("sbh,sbm->bhm", weights, memory.vectors)
+        readings = weights @ memory.vectors
         return readings.reshape(readings.shape[0], -1)
+
+    def read_backward(
+        self,
+        keys: Float[Array, "batch read_heads key"],
+        temperatures: Float[Array, "batch read_heads"] | None,
+        memory: Memory,
+        visible: Bool[Array, "batch slots"],
+        reading: Float[Array, "batch reading"],
+        cotangent: Float[Array, "batch reading"],
+    ) -> tuple[Float[Array, "batch read_heads key"], Float[Array, "batch read_heads"] | None, Memory]:
+        """The cotangents of keys, temperatures and memory, given the `reading` that `read` returned.
+
+        A reading is a mean, sum_i S_i a_i M_i / sum_j a_j, so what a memory's affinity a_i is worth is the gain
+        from that memory less the gain from the reading as it is. With the reading at hand, no sum over the
+        memories is needed for this; autodiff would make two.
+        """
+        affinities, pull = jax.vjp(
+            lambda k, t, a: self.affinities(k, t, a, visible), keys, temperatures, memory.addresses
+        )
+        shape = (reading.shape[0], self.read_heads, self.memory_width)
+        reading, cotangent = reading.reshape(shape), cotangent.reshape(shape)
+        strengths = memory.strengths[..., None, :]
+        normaliser = self.weighting.normaliser(affinities, strengths)
+        shares = affinities * normaliser
+        gains = jnp.einsum("bhm,bsm->bhs", cotangent, memory.vectors)
+        gain = jnp.sum(cotangent * reading, axis=-1, keepdims=True)
+        if self.weighting.renormalise:
+            d_strengths = shares * (gains - gain)
+            d_affinities = strengths * (gains - gain) * normaliser
+        else:
+            d_strengths = shares * gains
+            d_affinities = (strengths * gains - gain) * normaliser
+        d_keys, d_temperatures, d_addresses = pull(d_affinities)
+        d_vectors = jnp.einsum("bhs,bhm->bsm", strengths * shares, cotangent)
+        return d_keys, d_temperatures, Memory(d_addresses, d_vectors, jnp.sum(d_strengths, axis=-2))
 
 
 def normalised(step: Float[Array, "*batch action"]) -> Float[Array, "*batch action"]:

@@ -212,17 +212,17 @@ class Lantm(Model):
         state = State(repeat(start.hidden), repeat(start.cell), repeat(jnp.tanh(start.reading)), position)
         room = int(start.slot is not None) + slots * access.write_heads
         memory = Memory(
-            jnp.zeros((room, batch_size, access.geometry.key_size)),
-            jnp.zeros((room, batch_size, self.config.memory_width)),
-            jnp.zeros((room, batch_size)),
+            jnp.zeros((batch_size, room, access.geometry.key_size)),
+            jnp.zeros((batch_size, room, self.config.memory_width)),
+            jnp.zeros((batch_size, room)),
         )
         zero = jnp.zeros((), jnp.int32)
         if start.slot is None:
             return Carried(state, memory, Window(zero, zero))
         slot = Memory(
-            repeat(access.geometry.key(start.slot.key))[None],
-            repeat(access.squash(start.slot.vector))[None],
-            repeat(jax.nn.sigmoid(start.slot.strength + _INITIAL_STRENGTH_BIAS))[None],
+            repeat(access.geometry.key(start.slot.key))[:, None],
+            repeat(access.squash(start.slot.vector))[:, None],
+            repeat(jax.nn.sigmoid(start.slot.strength + _INITIAL_STRENGTH_BIAS))[:, None],
         )
         return Carried(state, append(memory, slot, zero), Window(zero, zero + 1))
 
@@ -244,7 +244,7 @@ class Lantm(Model):
             limit = carried.window.end + access.write_heads * batch.writes
 
             def weigh(keys: Array, temperatures: Array | None, window: Window) -> Array:
-                seen = visible(path.memory.strengths.shape[0], window, limit)
+                seen = visible(path.memory.strengths.shape[1], window, limit)
                 return access.weights(keys[:, : access.read_heads], temperatures, path.memory, seen)
 
             weights = jax.vmap(weigh)(path.states.position.keys, said.temperatures, path.windows)

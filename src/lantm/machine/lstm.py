@@ -72,7 +72,7 @@ class Layer(eqx.Module):
         weights = Weights(self.recurrent, jnp.zeros((cells, 0)), jnp.zeros((0,)))
         nowhere = Position(jnp.zeros((batch, 0, 1)), jnp.zeros((batch, 0, 1)))
         start = State(state.hidden, state.cell, jnp.zeros((batch, 0)), nowhere)
-        nothing = Memory(jnp.zeros((0, batch, 1)), jnp.zeros((0, batch, 0)), jnp.zeros((0, batch)))
+        nothing = Memory(jnp.zeros((batch, 0, 1)), jnp.zeros((batch, 0, 0)), jnp.zeros((batch, 0)))
         zero = jnp.zeros((), jnp.int32)
         schedule = Schedule(steps, jnp.zeros((batch,), jnp.int32))
         path = recur(_NO_HEADS, Grow(), weights, self.inputs(below), start, nothing, Window(zero, zero), schedule)

@@ -17,11 +17,11 @@ from lantm.errors import LantmError
 
 
 class Memory(NamedTuple):
-    """What is stored. Slots come first, so that an append writes one contiguous row."""
+    """What is stored. A problem's memories lie side by side, so that a reading is a product of its own matrix."""
 
-    addresses: Float[Array, "slots batch key"]
-    vectors: Float[Array, "slots batch width"]
-    strengths: Float[Array, "slots batch"]
+    addresses: Float[Array, "batch slots key"]
+    vectors: Float[Array, "batch slots width"]
+    strengths: Float[Array, "batch slots"]
 
 
 class Window(NamedTuple):
@@ -31,30 +31,25 @@ class Window(NamedTuple):
     end: Int[Array, ""]
 
 
-def empty(like: Memory, slots: int) -> Memory:
-    """A memory of `slots` zero slots, of the sizes of `like`."""
-    return Memory(*(jnp.zeros((slots, *field.shape[1:]), field.dtype) for field in like))
-
-
 def append(memory: Memory, new: Memory, at: Int[Array, ""]) -> Memory:
     """Writes the slots of `new` from slot `at` on."""
     return Memory(
-        *(lax.dynamic_update_slice_in_dim(field, rows, at, axis=0) for field, rows in zip(memory, new, strict=True))
+        *(lax.dynamic_update_slice_in_dim(field, slots, at, axis=1) for field, slots in zip(memory, new, strict=True))
     )
 
 
-def visible(slots: int, window: Window, limit: Int[Array, "batch"]) -> Bool[Array, "slots batch"]:
+def visible(slots: int, window: Window, limit: Int[Array, "batch"]) -> Bool[Array, "batch slots"]:
     """Which slots each problem of a batch can read.
 
     `limit` is the slot where the problem's own writing ended: problems of different lengths share a batch.
     """
-    slot = jnp.arange(slots)[:, None]
-    return (slot >= window.first) & (slot < jnp.minimum(window.end, limit))
+    slot = jnp.arange(slots)
+    return (slot >= window.first) & (slot < jnp.minimum(window.end, limit)[:, None])
 
 
 def compact(memory: Memory, window: Window) -> tuple[Memory, Window]:
     """Moves the window to the front, so that the slots behind it are free for further writing."""
-    rolled = Memory(*(jnp.roll(field, -window.first, axis=0) for field in memory))
+    rolled = Memory(*(jnp.roll(field, -window.first, axis=1) for field in memory))
     return rolled, Window(jnp.zeros_like(window.first), window.end - window.first)
 
 

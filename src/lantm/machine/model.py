@@ -25,7 +25,7 @@ class Trace(NamedTuple):
     readings: Float[Array, "time batch reading"]
     memory: Memory
     windows: Window  # which slots each reading could see
-    read_weights: Float[Array, "time slots batch read_heads"] | None  # on request: time * slots numbers
+    read_weights: Float[Array, "time batch read_heads slots"] | None  # on request: time * slots numbers
 
 
 class Output(NamedTuple):

@@ -18,7 +18,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from lantm.machine.access import Access, Position
-from lantm.machine.controller import CellState, lstm_cell
+from lantm.machine.controller import CellState, lstm_cell, lstm_cell_backward
 from lantm.machine.memory import Memory, Policy, Window, append, visible
 
 
@@ -87,13 +87,6 @@ def _interpret(access: Access, emission: Array, before: Position) -> tuple[Posit
     return position, access.written(said, position), said.temperatures
 
 
-def _read(
-    access: Access, keys: Array, temperatures: Array | None, memory: Memory, window: Window, limit: Array
-) -> Array:
-    seen = visible(memory.strengths.shape[0], window, limit)
-    return access.read(keys[:, : access.read_heads], temperatures, memory, seen)
-
-
 def step(
     machinery: Machinery,
     weights: Weights,
@@ -107,7 +100,7 @@ def step(
     """One step of the machine (section 1 of the specification in docs/machine.md)."""
     access, policy = machinery
     preactivation = given + jnp.concatenate([state.reading, state.hidden], axis=-1) @ weights.recurrent
-    controller = lstm_cell(preactivation, state.cell)
+    controller, gates = lstm_cell(preactivation, state.cell)
     emission = controller.hidden @ weights.heads + weights.heads_bias
     position, written, temperatures = _interpret(access, emission, state.position)
     after = window
@@ -115,10 +108,11 @@ def step(
         memory = append(memory, written, window.end)
         after = Window(window.first, window.end + access.write_heads)
     seen = after if access.read_sees_write else window
-    reading = _read(access, position.keys, temperatures, memory, seen, limit)
+    read_keys = position.keys[:, : access.read_heads]
+    reading = access.read(read_keys, temperatures, memory, visible(memory.strengths.shape[1], seen, limit))
     if writing:
         after = policy.after_write(after)
-    return State(*controller, reading, position), memory, after, (preactivation, emission, seen)
+    return State(*controller, reading, position), memory, after, (gates, emission, seen)
 
 
 def _put(stack: Any, row: Any, at: Array) -> Any:
@@ -164,10 +158,10 @@ def _forward(
     carry = (carry[0], None, *carry[2:])
     answer = partial(body, writing=False, memory_read_only=memory)
     state, _, window, states, rows = lax.fori_loop(turn, steps, answer, carry)
-    preactivations, emissions, windows = rows
+    gates, emissions, windows = rows
     after = jax.tree.map(lambda s: s[1:], states)
     path = Path(after, emissions, windows, state, memory, window)
-    return path, (states, preactivations)
+    return path, (states, gates)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -192,14 +186,14 @@ def _recur_forward(
     window: Window,
     schedule: Schedule,
 ) -> tuple[Path, Any]:
-    path, (states, preactivations) = _forward(machinery, weights, inputs, start, memory, window, schedule)
-    saved = (weights, states, preactivations, path.emissions, path.windows, path.memory, window, schedule)
+    path, (states, gates) = _forward(machinery, weights, inputs, start, memory, window, schedule)
+    saved = (weights, states, gates, path.emissions, path.windows, path.memory, window, schedule)
     return path, saved
 
 
 def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
     access, _ = machinery
-    weights, states, preactivations, emissions, windows, memory, window, schedule = saved
+    weights, states, gates, emissions, windows, memory, window, schedule = saved
     steps, write_steps = schedule.steps, jnp.max(schedule.writes)
     limit = window.end + access.write_heads * schedule.writes
     reading_size = states.reading.shape[-1]
@@ -213,25 +207,29 @@ def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
         emission = _get(emissions, t)
 
         (position, _, temperatures), pull_heads = jax.vjp(partial(_interpret, access), emission, before.position)
-        read = partial(_read, access, window=_get(windows, t), limit=limit)
-        _, pull_read = jax.vjp(read, position.keys, temperatures, memory)
-        d_keys, d_temperatures, d_seen = pull_read(d_state.reading)
+        seen = visible(memory.strengths.shape[1], _get(windows, t), limit)
+        read_keys = position.keys[:, : access.read_heads]
+        d_read_keys, d_temperatures, d_seen = access.read_backward(
+            read_keys, temperatures, memory, seen, _get(states.reading, t + 1), d_state.reading
+        )
         d_memory = jax.tree.map(jnp.add, d_memory, d_seen)
         slot = first_slot + t * access.write_heads
         d_written = jax.tree.map(
             lambda d: (
-                lax.dynamic_slice_in_dim(d, slot, access.write_heads, axis=0)
+                lax.dynamic_slice_in_dim(d, slot, access.write_heads, axis=1)
                 if writing
-                else jnp.zeros((access.write_heads, *d.shape[1:]), d.dtype)
+                else jnp.zeros((d.shape[0], access.write_heads, *d.shape[2:]), d.dtype)
             ),
             d_memory,
         )
-        d_position = Position(d_state.position.keys + d_keys, d_state.position.actions)
+        d_keys = d_state.position.keys.at[:, : access.read_heads].add(d_read_keys)
+        d_position = Position(d_keys, d_state.position.actions)
         d_emission, d_before = pull_heads((d_position, d_written, d_temperatures))
         d_emission = d_emission + _get(cotangent.emissions, t)
         d_hidden = d_state.hidden + d_emission @ weights.heads.T
-        _, pull_cell = jax.vjp(lstm_cell, _get(preactivations, t), before.cell)
-        d_preactivation, d_cell = pull_cell(CellState(d_hidden, d_state.cell))
+        d_preactivation, d_cell = lstm_cell_backward(
+            _get(gates, t), before.cell, _get(states.cell, t + 1), CellState(d_hidden, d_state.cell)
+        )
         d_joined = d_preactivation @ weights.recurrent.T
         d_state = State(d_joined[:, reading_size:], d_cell, d_joined[:, :reading_size], d_before)
         return (
@@ -245,7 +243,7 @@ def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
     carry = (
         cotangent.state,
         cotangent.memory,
-        jnp.zeros_like(preactivations),
+        jnp.zeros_like(gates),
         jnp.zeros_like(emissions),
     )
     carry = lax.fori_loop(0, steps - turn, partial(body, writing=False, last=steps - 1), carry)
@@ -253,8 +251,8 @@ def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
     d_start, d_memory, d_preactivations, d_emissions = carry
 
     # What was written has passed its cotangent on to the controller; the rest was there at the start.
-    free = jnp.arange(memory.strengths.shape[0]) >= first_slot
-    d_memory = jax.tree.map(lambda d: jnp.where(free.reshape(-1, *[1] * (d.ndim - 1)), 0, d), d_memory)
+    free = jnp.arange(memory.strengths.shape[1]) >= first_slot
+    d_memory = jax.tree.map(lambda d: jnp.where(free.reshape(-1, *[1] * (d.ndim - 2)), 0, d), d_memory)
     joined = jnp.concatenate([states.reading[:-1], states.hidden[:-1]], axis=-1)
     d_weights = Weights(
         recurrent=jnp.einsum("tbi,tbj->ij", joined, d_preactivations),

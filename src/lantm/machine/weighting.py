@@ -17,6 +17,8 @@ from lantm.errors import LantmError
 _COLDEST = 1e-6
 # exp(-_FADED) is zero to float32: distances are cut there, so that no gradient meets an infinity.
 _FADED = 100.0
+# Squared distances above this are taken for it, so that their reciprocals are not lost to float32.
+_FARTHEST = 1e37
 
 
 class Weighting(eqx.Module):
@@ -32,25 +34,30 @@ class Weighting(eqx.Module):
     @abc.abstractmethod
     def affinities(
         self,
-        squared_distances: Float[Array, "slots *reads"],
-        visible: Bool[Array, "slots *#reads"],
+        squared_distances: Float[Array, "*reads slots"],
+        visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
-    ) -> Float[Array, "slots *reads"]:
-        """Weights before normalisation: zero where not visible, 1 for the nearest visible memory."""
+    ) -> Float[Array, "*reads slots"]:
+        """Weights before normalisation and strengths, in any scale: zero where not visible."""
+
+    def normaliser(
+        self, affinities: Float[Array, "*reads slots"], strengths: Float[Array, "*#reads slots"]
+    ) -> Float[Array, "*reads 1"]:
+        """What turns affinities into shares: a share times its strength is a weight."""
+        total = jnp.sum(strengths * affinities if self.renormalise else affinities, axis=-1, keepdims=True)
+        # Without memories the total is 0. With `renormalise`, so it is when all strengths vanish.
+        return 1 / jnp.maximum(total, jnp.finfo(total.dtype).tiny)
 
     def __call__(
         self,
-        squared_distances: Float[Array, "slots *reads"],
-        strengths: Float[Array, "slots *#reads"],
-        visible: Bool[Array, "slots *#reads"],
+        squared_distances: Float[Array, "*reads slots"],
+        strengths: Float[Array, "*#reads slots"],
+        visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None = None,
-    ) -> Float[Array, "slots *reads"]:
+    ) -> Float[Array, "*reads slots"]:
         """The read weights w_i; all zero when no memory is visible."""
         affinities = self.affinities(squared_distances, visible, temperature)
-        weighted = strengths * affinities
-        total = jnp.sum(weighted if self.renormalise else affinities, axis=0)
-        # Without memories the total is 0. With `renormalise`, so it is when all strengths vanish.
-        return weighted / jnp.maximum(total, jnp.finfo(total.dtype).tiny)
+        return strengths * affinities * self.normaliser(affinities, strengths)
 
 
 class InvNorm(Weighting):
@@ -81,16 +88,18 @@ class InvNorm(Weighting):
 
     def affinities(
         self,
-        squared_distances: Float[Array, "slots *reads"],
-        visible: Bool[Array, "slots *#reads"],
+        squared_distances: Float[Array, "*reads slots"],
+        visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
-    ) -> Float[Array, "slots *reads"]:
-        """((d_min + epsilon) / (d_i + epsilon))^power: the inverse law, scaled to be free of overflow."""
+    ) -> Float[Array, "*reads slots"]:
+        """(d_i + epsilon)^-power, scaled to be free of overflow."""
         softened = squared_distances + self.epsilon
+        if self.power == 1.0:
+            # Between 1/epsilon and this bound no reciprocal leaves float32: nothing to scale.
+            return jnp.where(visible, 1 / jnp.minimum(softened, _FARTHEST), 0.0)
         # The scale cancels in the normalisation, so it is a constant to the gradient.
         nearest = jax.lax.stop_gradient(_smallest_visible(softened, visible))
-        ratio = jnp.where(visible, nearest / softened, 0.0)
-        return ratio if self.power == 1.0 else ratio**self.power
+        return jnp.where(visible, nearest / softened, 0.0) ** self.power
 
 
 class SoftMax(Weighting):
@@ -113,22 +122,22 @@ class SoftMax(Weighting):
 
     def affinities(
         self,
-        squared_distances: Float[Array, "slots *reads"],
-        visible: Bool[Array, "slots *#reads"],
+        squared_distances: Float[Array, "*reads slots"],
+        visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
-    ) -> Float[Array, "slots *reads"]:
+    ) -> Float[Array, "*reads slots"]:
         """exp(-(d_i - d_min) / T): the exponential law, scaled to be free of overflow."""
         if self.temperature is not None:
             warmth: Array = jnp.asarray(self.temperature, squared_distances.dtype)
         else:
             assert temperature is not None
-            warmth = jnp.maximum(temperature, _COLDEST)
+            warmth = jnp.maximum(temperature, _COLDEST)[..., None]
         nearest = jax.lax.stop_gradient(_smallest_visible(squared_distances, visible))
         excess = jnp.clip(squared_distances - nearest, 0.0, _FADED * warmth)
         return jnp.where(visible, jnp.exp(-excess / warmth), 0.0)
 
 
 def _smallest_visible(
-    distances: Float[Array, "slots *reads"], visible: Bool[Array, "slots *#reads"]
-) -> Float[Array, "*reads"]:
-    return jnp.min(distances, axis=0, where=visible, initial=jnp.finfo(distances.dtype).max)
+    distances: Float[Array, "*reads slots"], visible: Bool[Array, "*#reads slots"]
+) -> Float[Array, "*reads 1"]:
+    return jnp.min(distances, axis=-1, where=visible, initial=jnp.finfo(distances.dtype).max, keepdims=True)

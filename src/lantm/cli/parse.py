@@ -1,0 +1,58 @@
+"""Flags to records: what does not fit is one line that says what is wrong and what to do."""
+
+import contextlib
+import io
+import itertools
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import tyro
+
+from lantm.errors import LantmError
+
+
+def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> Any:
+    """The arguments of a command as the dataclass `form`; `options` are those of `tyro.cli`."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            return tyro.cli(form, prog=f"lantm {command}", args=arguments, **options)
+    except SystemExit as ending:
+        if not ending.code:  # --help
+            print(_wrapped(said.getvalue()))
+            raise
+        message = _in_one_line(said.getvalue(), arguments)
+        raise LantmError(f"{message}: lantm {command} --help lists what there is") from None
+
+
+def _wrapped(text: str) -> str:
+    """Help that fits a narrow terminal: tyro wraps its lists of flags, but not what stands before them."""
+    lines = (textwrap.fill(line, 80) for line in text.splitlines())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _in_one_line(said: str, arguments: Sequence[str]) -> str:
+    """What tyro says is wrong, in paragraphs parted by rules: a title, what is wrong, and what may help."""
+    lines = [line.strip() for line in said.splitlines()]
+    _, what, *others = [part.strip().split("\n") for part in re.split(r"\n-{3,}\n", "\n".join(lines))]
+    if value := re.match(r"Error parsing (--\S+):", what[0]):
+        flag = value[1]
+        takes = next(row for part in others for row in part if row.startswith(f"{flag} "))
+        return f"{flag} cannot be {_given(flag, arguments)!r}, it takes {takes.removeprefix(flag).strip()}"
+    if what[0].startswith("Missing from"):
+        return f"{what[1]} is missing ({' '.join(what[2:]).removesuffix('(required)').strip(' .')})"
+    meant = [row for part in others if part[0].startswith("Perhaps you meant") for row in part if row.startswith("--")]
+    hint = f", did you mean {meant[0].split()[0].strip(',')}?" if meant else ""
+    return " ".join(what).strip(" .") + hint
+
+
+def _given(flag: str, arguments: Sequence[str]) -> str:
+    """What was written behind a flag."""
+    for at, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name.replace("_", "-") == flag:
+            behind = itertools.takewhile(lambda word: not word.startswith("--"), arguments[at + 1 :])
+            return value if equals else " ".join(behind)
+    return ""
