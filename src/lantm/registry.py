@@ -16,9 +16,9 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """Maps a name to a maker of objects of one kind.
 
-    A name is either registered, or `module:Name`: then `Name` is taken from the Python module
-    `module`, found on the import path or in the current folder, and need not be registered. Either may
-    be followed by options for the maker: `bigramFlip[unit=bigrams]`.
+    A name is either registered, or `module:Name`: then the class (or object) `Name` is taken from the Python
+    module `module`, found on the import path or in the current folder, and need not be registered. Either
+    may be followed by options for the maker: `bigramFlip[unit=bigrams]`.
     """
 
     def __init__(self, kind: str, base: type[T]) -> None:
@@ -67,25 +67,29 @@ class Registry(Generic[T]):
     def _call(self, maker: Callable[..., T], name: str, options: dict[str, Any]) -> T:
         try:
             return maker(**options)
-        except TypeError as error:
-            raise LantmError(f"the {self.kind} {name!r} does not take {options}: {error}") from error
+        except (TypeError, ValueError, AttributeError) as error:
+            raise LantmError(f"cannot make the {self.kind} {name!r} with the options {options}: {error}") from error
 
     def _make_from_module(self, name: str, options: dict[str, Any]) -> T:
         module_name, _, attribute = name.partition(":")
         if os.getcwd() not in sys.path:  # a file beside the user, as `python -m` would find it
             sys.path.insert(0, os.getcwd())
         try:
-            maker = getattr(importlib.import_module(module_name), attribute)
-        except (ImportError, ValueError) as error:
-            raise LantmError(f"cannot import the {self.kind} {name!r}: {error}") from error
-        except AttributeError as error:
-            raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}") from error
-        made = self._call(maker, name, options) if callable(maker) else maker
-        if not isinstance(made, self._base):
+            module = importlib.import_module(module_name)
+        except Exception as error:  # whatever a file of the user's may raise
             raise LantmError(
-                f"{name!r} makes a {type(made).__name__}, not a {self._base.__name__}: derive it from that class"
-            )
-        return made
+                f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; it is looked for on "
+                "Python's path and in the current folder"
+            ) from error
+        found = getattr(module, attribute, None)
+        if found is None:
+            raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}")
+        if isinstance(found, self._base):
+            return found
+        # Names also come out of run folders: nothing is called that is not what it should be.
+        if not (isinstance(found, type) and issubclass(found, self._base)):
+            raise LantmError(f"{name!r} is not a {self._base.__name__}: derive it from that class")
+        return self._call(found, name, options)
 
 
 def _scalar(text: str) -> int | float | bool | str:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import jax
+from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as Spec
 from jaxtyping import Array, Int, PRNGKeyArray
@@ -16,7 +17,10 @@ from jaxtyping import Array, Int, PRNGKeyArray
 # What random numbers are for: the same seed draws different ones for each purpose.
 INITIALISE, TRAIN, TEST, EVALUATE, RECORD = range(5)
 
-_SEEDS = "seeds"
+SEEDS = 2**31 - 1
+"""Seeds are below this one, which stands for all of them together."""
+
+_AXIS = "seeds"
 
 
 def seed_key(
@@ -31,33 +35,41 @@ def seed_key(
 
 def shared_key(purpose: int, *counters: int | Int[Array, ""]) -> PRNGKeyArray:
     """The random key of what all seeds share: the lengths."""
-    return seed_key(2**31 - 1, purpose, *counters)
+    return seed_key(SEEDS, purpose, *counters)
 
 
 def device_mesh(seeds: int) -> Mesh:
     """As many local devices as share the seeds out evenly."""
     devices = jax.local_devices()
     count = max(n for n in range(1, len(devices) + 1) if seeds % n == 0)
-    return Mesh(devices[:count], (_SEEDS,))
+    return Mesh(devices[:count], (_AXIS,))
 
 
 def place(tree: Any, mesh: Mesh) -> Any:
     """Puts arrays with a leading axis of seeds onto the devices."""
-    return jax.device_put(tree, NamedSharding(mesh, Spec(_SEEDS)))
+    return jax.device_put(tree, NamedSharding(mesh, Spec(_AXIS)))
 
 
 def over_seeds(function: Callable[..., Any], mesh: Mesh, **jit_options: Any) -> Callable[..., Any]:
-    """Compiles a function whose first argument has a leading axis of seeds, and whose results have one.
+    """Compiles a function of one seed for all of them: its first argument and its results get an axis of seeds.
 
-    Further arguments are shared by all seeds. Every device runs the function on its own seeds; there is
-    no traffic between them.
+    Further arguments are shared by all seeds. Every device runs its own seeds, without traffic between devices:
+    an accelerator all at once, which costs little more than one, a CPU one after the other, since there the
+    small matrices of a seed stay in its cache and a batch of them gains nothing.
     """
+    one_by_one = mesh.devices.flat[0].platform == "cpu"
 
-    @partial(jax.jit, out_shardings=NamedSharding(mesh, Spec(_SEEDS)), **jit_options)
+    def on_one_device(tree: Any, *shared: Any) -> Any:
+        def one_seed(tree: Any) -> Any:
+            return function(tree, *shared)
+
+        return lax.map(one_seed, tree) if one_by_one else jax.vmap(one_seed)(tree)
+
+    @partial(jax.jit, out_shardings=NamedSharding(mesh, Spec(_AXIS)), **jit_options)
     def compiled(tree: Any, *shared: Any) -> Any:
-        specs = (Spec(_SEEDS), *[Spec()] * len(shared))
+        specs = (Spec(_AXIS), *[Spec()] * len(shared))
         # check_vma: the loops inside mix what differs between devices with what does not.
-        return jax.shard_map(function, mesh=mesh, in_specs=specs, out_specs=Spec(_SEEDS), check_vma=False)(
+        return jax.shard_map(on_one_device, mesh=mesh, in_specs=specs, out_specs=Spec(_AXIS), check_vma=False)(
             tree, *shared
         )
 

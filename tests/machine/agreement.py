@@ -1,6 +1,5 @@
 """Whether a model does at every step of every problem what the oracle does."""
 
-import contextlib
 import functools
 import zlib
 
@@ -11,16 +10,32 @@ import numpy as np
 import oracle
 
 from lantm.batch import Batch
+from lantm.evaluation import answer
 from lantm.machine import LantmConfig, LstmConfig, Model, Output, Trace
 from lantm.tasks import make_task
+from lantm.training.loss import negative_log_likelihood
 
 TOLERANCE = 1e-10
 SEVERAL_HEADS = {"read_heads": 2, "write_heads": 3}
 
-# These programs run for milliseconds and compile for seconds.
+
+def known(option: str, value: object) -> bool:
+    """Whether this version of XLA has the option."""
+    try:
+        jax.jit(lambda x: x, compiler_options={option: value})(0)
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
+
+
+# These programs run for milliseconds and compile for seconds, unless little is asked of the compiler.
+OPTIONS = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
 quick = functools.partial(
-    jax.jit,
-    compiler_options={"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True},
+    jax.jit, compiler_options={option: value for option, value in OPTIONS.items() if known(option, value)}
 )
 
 
@@ -59,17 +74,19 @@ def traced(model: Model, batch: Batch) -> Output:
     return model.trace(batch, read_weights=True)
 
 
+@quick
+@jax.value_and_grad
+def loss_and_gradient(model: Model, batch: Batch) -> jax.Array:
+    return negative_log_likelihood(answer(model, batch))
+
+
 def assert_near(ours: jax.Array, theirs: np.ndarray, what: str = "") -> None:
     np.testing.assert_allclose(np.asarray(ours), theirs, rtol=TOLERANCE, atol=TOLERANCE, err_msg=what)
 
 
-def assert_agrees(model: Model, batch: Batch, compiled: bool = True) -> Output:
-    """Compares logits and trace with the oracle's and returns them.
-
-    A program that is not used again is sooner run uncompiled, operation by operation.
-    """
-    with contextlib.nullcontext() if compiled else jax.disable_jit():
-        output = traced(model, batch)
+def assert_agrees(model: Model, batch: Batch) -> Output:
+    """Compares logits and trace with the oracle's and returns them."""
+    output = traced(model, batch)
     expected = oracle.run_problems(model, model.config, batch)
     steps = int(batch.steps)
     assert_near(output.logits[:steps], oracle.stacked(expected, "logits"), "logits")

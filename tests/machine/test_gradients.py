@@ -10,16 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
-from agreement import SEVERAL_HEADS, build, problems, quick, small_lantm, small_lstm
+from agreement import SEVERAL_HEADS, build, loss_and_gradient, problems, quick, small_lantm, small_lstm
 from jax.flatten_util import ravel_pytree
 
 from lantm.batch import Batch
-from lantm.evaluation import answer
 from lantm.geometry import GEOMETRIES
 from lantm.machine import Lantm, Memory, Model, Schedule, Window, recur
 from lantm.machine.recurrence import Path, State, Weights
 from lantm.machine.reference import recur_by_scan
-from lantm.training.loss import negative_log_likelihood
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -48,12 +46,6 @@ CONFIGURATIONS = {
     "spiral": small_lantm(geometry="scaling-rotation", normalise_steps=False, squash_keys=True),
 }
 ONE_LENGTH = ("lstm, separate", "drop")
-
-
-@quick
-@jax.value_and_grad
-def loss_and_gradient(model: Model, batch: Batch) -> jax.Array:
-    return negative_log_likelihood(answer(model, batch))
 
 
 def slope(model: Model, batch: Batch, direction: Model, small: float = 1e-3) -> float:
@@ -96,6 +88,16 @@ def test_gradients_are_differences_of_the_oracles_loss(name: str) -> None:
         assert abs(ours) > 1e-6
 
 
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_steep_losses_have_finite_gradients(name: str) -> None:
+    """Also where the first reading finds an empty memory: clipping mends large gradients, not infinite ones."""
+    model = build(CONFIGURATIONS[name])
+    steep = eqx.tree_at(lambda model: model.readout.weight, model, 1e8 * model.readout.weight)
+    value, gradient = loss_and_gradient(steep, problems(lengths=(2, 4, 3)))
+    assert float(value) > 1e6
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(gradient))
+
+
 # Against plain autodiff.
 
 FEATURES = [
@@ -108,11 +110,8 @@ FEATURES = [
 EVERY_GEOMETRY = [*GEOMETRIES, "translation-3"]
 MACHINES = [
     {"geometry": geometry, "weighting": weighting, **features}
-    for geometry, weighting, features in zip(
-        [*EVERY_GEOMETRY, "translation"],
-        itertools.cycle(["softmax", "invnorm"]),
-        itertools.cycle(FEATURES),
-        strict=False,
+    for (weighting, geometry), features in zip(
+        itertools.product(["invnorm", "softmax"], EVERY_GEOMETRY), itertools.cycle(FEATURES), strict=False
     )
 ]
 SCHEDULES = {
@@ -169,28 +168,3 @@ def assert_same(ours: Any, theirs: Any, name: str) -> None:
     assert jax.tree.structure(ours) == jax.tree.structure(theirs)
     for left, right in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10, err_msg=name)
-
-
-def test_a_model_trains_the_same_on_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, batch = build(small_lantm()), problems()
-    value, gradient = loss_and_gradient(model, batch)
-    monkeypatch.setattr("lantm.machine.lantm.recur", recur_by_scan)
-    plain = quick(jax.value_and_grad(lambda model: negative_log_likelihood(answer(model, batch))))
-    plain_value, plain_gradient = plain(model)
-    assert_same(value, plain_value, "value")
-    assert_same(gradient, plain_gradient, "gradient")
-
-
-@pytest.mark.parametrize(("weighting", "renormalise"), [("invnorm", True), ("softmax", False)])
-def test_a_steep_loss_from_an_empty_memory_has_a_finite_gradient(weighting: str, renormalise: bool) -> None:
-    """The first reading finds nothing; that must not poison the gradients of what is written later."""
-    with jax.enable_x64(False):
-        config = small_lantm(weighting=weighting, renormalise=renormalise, initial_slot=False)
-        model, batch = build(config), problems()
-
-        @quick
-        @jax.grad
-        def gradient(model: Model) -> jax.Array:
-            return 1e6 * negative_log_likelihood(answer(model, batch))
-
-        assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(gradient(model)))

@@ -8,11 +8,9 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
-from agreement import SEVERAL_HEADS, assert_agrees, build, problems, quick, small_lantm, small_lstm
+from agreement import SEVERAL_HEADS, assert_agrees, build, loss_and_gradient, problems, small_lantm, small_lstm
 
-from lantm.evaluation import answer
 from lantm.machine import LantmConfig, LstmConfig, Model, Output
-from lantm.training.loss import negative_log_likelihood
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -21,9 +19,9 @@ FULL = {"memory_limit": 4, "memory_drop": 2}
 
 
 @functools.cache
-def output(config: LantmConfig | LstmConfig, compiled: bool = False) -> Output:
+def output(config: LantmConfig | LstmConfig) -> Output:
     """What a model of this configuration does with the problems of this file, once it agrees with the oracle."""
-    return jax.device_get(assert_agrees(build(config), problems(lengths=(4, 4, 4)), compiled))
+    return jax.device_get(assert_agrees(build(config), problems(lengths=(4, 4, 4))))
 
 
 def assert_matters(before: LantmConfig | LstmConfig, after: LantmConfig | LstmConfig) -> None:
@@ -85,7 +83,6 @@ def test_switch(base: dict, changes: dict) -> None:
     assert_matters(small_lantm(**base), small_lantm(**base | changes))
 
 
-# What changes the size of a machine is sooner compiled than run operation by operation.
 SIZES = [
     {"read_heads": 2},
     {"write_heads": 2},
@@ -102,7 +99,7 @@ SIZES = [
 @pytest.mark.parametrize("changes", SIZES, ids=names)
 def test_sizes(changes: dict) -> None:
     config = small_lantm(**changes)
-    trace = output(config, compiled=True).trace
+    trace = output(config).trace
     heads, batch = config.read_heads + config.write_heads, 3
     slots = 1 + config.write_heads * 6  # room for a length of 5
     key = 3 if config.geometry == "translation-3" else 2
@@ -131,7 +128,7 @@ def test_switches_of_the_other_law_do_nothing() -> None:
 def test_a_problem_forgets_nothing_because_of_its_neighbours() -> None:
     """The first problem writes three times and never fills its memory of six; the second does."""
     config = small_lantm(memory_limit=6, memory_drop=4)
-    assert_agrees(build(config), problems(lengths=(2, 5, 3)), compiled=False)
+    assert_agrees(build(config), problems(lengths=(2, 5, 3)))
 
 
 # What the baseline does.
@@ -144,7 +141,7 @@ def test_lstm_switch(changes: dict) -> None:
 
 @pytest.mark.xfail(strict=True, reason="the decoder takes over where the longest input of the batch ends")
 def test_a_decoder_takes_over_where_the_input_of_its_problem_ends() -> None:
-    assert_agrees(build(small_lstm(decoder="separate")), problems(lengths=(2, 4, 3)), compiled=False)
+    assert_agrees(build(small_lstm(decoder="separate")), problems(lengths=(2, 4, 3)))
 
 
 # Where training starts.
@@ -169,7 +166,7 @@ both_kinds = pytest.mark.parametrize("small", [small_lantm, small_lstm])
 def test_fresh_models_differ_by_their_start_and_agree_with_the_oracle(small: type) -> None:
     batch = problems(lengths=(4, 4, 4))
     outputs = [
-        assert_agrees(small(**changes).build(128, jax.random.key(0)), batch, compiled=False).logits
+        assert_agrees(small(**changes).build(128, jax.random.key(0)), batch).logits
         for changes in ({}, {"weight_range": 0.3}, {"forget_bias": 1.0}, {"state_range": 0.1})
     ]
     for before, after in itertools.combinations(outputs, 2):
@@ -235,16 +232,9 @@ def test_tied_heads_start_together() -> None:
 @both_kinds
 def test_learn_start(small: type) -> None:
     """A start that is not learnt gives the same answers, and no gradient."""
-    batch = problems(lengths=(2, 4, 3))
-
-    @quick
-    @jax.value_and_grad
-    def loss(model: Model) -> jax.Array:
-        return negative_log_likelihood(answer(model, batch))
-
     values = []
     for learn in (True, False):
-        value, gradient = loss(build(small(learn_start=learn)))
+        value, gradient = loss_and_gradient(build(small(learn_start=learn)), problems())
         values.append(float(value))
         for leaf in jax.tree.leaves(gradient.start):
             assert np.any(np.asarray(leaf) != 0) == learn

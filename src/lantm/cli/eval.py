@@ -15,6 +15,7 @@ from lantm.evaluation import Examiner
 from lantm.report import score_row, score_table
 from lantm.seeds import EVALUATE
 from lantm.tasks import Lengths, Task
+from lantm.tasks.base import LONGEST_TEXT
 from lantm.training import RunFolder, load_learners
 
 
@@ -49,6 +50,8 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "eval", arguments)
     if chosen.problems < 1 or chosen.batch_size < 1:
         raise LantmError("problems and batch-size are whole numbers from 1 on")
+    if not 0 <= chosen.draw < 2**31:
+        raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     experiment, task, _, learners, warnings = load_learners(RunFolder.open(chosen.run))
     for warning in warnings:
         print(f"lantm: warning: {warning}", file=sys.stderr)
@@ -78,5 +81,8 @@ def _asked(task: Task, chosen: Arguments) -> list[tuple[str, Lengths]]:
     for length in chosen.lengths:
         task.check_length(length)
         share = length / task.train_lengths.largest
-        asked.append((f"{share:g}x", Lengths(length, length, task.train_lengths.stride)))
+        asked.append((f"{share:.3g}x", Lengths(length, length, task.train_lengths.stride)))
+    longest = max(lengths.largest for _, lengths in asked)
+    if longest > LONGEST_TEXT:
+        raise LantmError(f"the longest length is {longest}: ask for lengths up to {LONGEST_TEXT:,}")
     return asked

@@ -24,7 +24,7 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
             print(_wrapped(said.getvalue()))
             raise
         message = _in_one_line(said.getvalue(), arguments)
-        raise LantmError(f"{message}: lantm {command} --help lists what there is") from None
+        raise LantmError(f"{message}; lantm {command} --help lists what there is") from None
 
 
 def _wrapped(text: str) -> str:
@@ -39,8 +39,9 @@ def _in_one_line(said: str, arguments: Sequence[str]) -> str:
     _, what, *others = [part.strip().split("\n") for part in re.split(r"\n-{3,}\n", "\n".join(lines))]
     if value := re.match(r"Error parsing (--\S+):", what[0]):
         flag = value[1]
-        takes = next(row for part in others for row in part if row.startswith(f"{flag} "))
-        return f"{flag} cannot be {_given(flag, arguments)!r}, it takes {takes.removeprefix(flag).strip()}"
+        takes = next(row for part in others for row in part if row.startswith(f"{flag} ")).removeprefix(flag).strip()
+        given = _given(flag, arguments)[: None if "[" in takes else len(takes.split())]
+        return f"{flag} cannot be {' '.join(given)!r}, it takes {takes}"
     if what[0].startswith("Missing from"):
         return f"{what[1]} is missing ({' '.join(what[2:]).removesuffix('(required)').strip(' .')})"
     meant = [row for part in others if part[0].startswith("Perhaps you meant") for row in part if row.startswith("--")]
@@ -48,11 +49,11 @@ def _in_one_line(said: str, arguments: Sequence[str]) -> str:
     return " ".join(what).strip(" .") + hint
 
 
-def _given(flag: str, arguments: Sequence[str]) -> str:
-    """What was written behind a flag."""
+def _given(flag: str, arguments: Sequence[str]) -> list[str]:
+    """The words behind a flag."""
     for at, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")
         if name.replace("_", "-") == flag:
             behind = itertools.takewhile(lambda word: not word.startswith("--"), arguments[at + 1 :])
-            return value if equals else " ".join(behind)
-    return ""
+            return [value] if equals else list(behind)
+    return []

@@ -18,10 +18,11 @@ class TrainingDisplay:
         """Nothing is shown before it is entered."""
         self._console = console
         self._experiment = experiment
+        self._headed = False
         self._progress = Progress(
             TextColumn("epoch"),
             MofNCompleteColumn(),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=14),
             TextColumn("{task.fields[status]}"),
             TimeRemainingColumn(compact=True),
             console=console,
@@ -41,23 +42,33 @@ class TrainingDisplay:
 
     def warn(self, warning: str) -> None:
         """Says what was wrong but could be mended."""
-        self._console.print(f"warning: {warning}", highlight=False)
+        self._say(f"warning: {warning}")
 
     def update(self, progress: TrainingProgress) -> None:
         """Shows an epoch."""
-        loss = progress.report.loss
-        finite = loss[np.isfinite(loss)]
-        best, median = (finite.min(), np.median(finite)) if finite.size else (np.nan, np.nan)
-        status = f"loss best {best:.4f} median {median:.4f} · rate {np.median(progress.report.rate):.2g}"
-        if diverged := int(progress.report.diverged.sum()):
-            status += f" · {diverged} diverged"
-        self._progress.update(self._bar, completed=progress.epoch, status=status)
+        losses = progress.report.loss[np.isfinite(progress.report.loss)]
+        best, median = (losses.min(), np.median(losses)) if losses.size else (np.nan, np.nan)
+        rate = np.median(progress.report.rate)
+        diverged = int(progress.report.diverged.sum())
+        trouble = f", {diverged} diverged" if diverged else ""
+        self._progress.update(
+            self._bar,
+            completed=progress.epoch,
+            status=f"loss {best:.4f} (median {median:.4f}), rate {rate:.2g}{trouble}",
+        )
         if progress.tests and progress.epoch % self._experiment.recipe.test_every == 0:
-            scores = " · ".join(
-                f"{scale}x coarse {score.coarse.max():.1f}% fine {score.fine.max():.1f}%"
-                f" ({(score.coarse >= SOLVED).sum()}/{len(score.coarse)} solve it)"
-                for scale, score in progress.tests.items()
+            if not self._headed:
+                self._headed = True
+                self._say("Loss, coarse and fine are the best seed's.")
+                heads = (f"{f'{scale}x coarse':>10}{'fine':>8}{'solved':>7}" for scale in progress.tests)
+                self._say(f"{'epoch':>6}{'time':>8}{'loss':>8}{'rate':>8}{''.join(heads)}")
+            scores = (
+                f"{score.coarse.max():>9.1f}%{score.fine.max():>7.1f}%"
+                f"{f'{(score.coarse >= SOLVED).sum()}/{len(score.coarse)}':>7}"
+                for score in progress.tests.values()
             )
-            self._console.print(
-                f"epoch {progress.epoch:>4}  {progress.seconds:>5.0f} s  {status} · {scores}", highlight=False
-            )
+            line = f"{progress.epoch:>6}{progress.seconds:>6.0f} s{best:>8.4f}{rate:>8.2g}{''.join(scores)}"
+            self._say(line + trouble)
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)

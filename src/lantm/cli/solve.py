@@ -39,7 +39,9 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "solve", arguments)
-    experiment, task, _, learners, _ = load_learners(RunFolder.open(chosen.run))
+    experiment, task, _, learners, warnings = load_learners(RunFolder.open(chosen.run))
+    for warning in warnings:
+        print(f"lantm: warning: {warning}", file=sys.stderr)
     if chosen.seed is None:
         index = int(np.argmax(learners.best_score))
     else:

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 import pathlib
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,6 @@ from rich.console import Console
 from lantm.cli.parse import parse
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
-from lantm.evaluation import Scores
 from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.provenance import provenance
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
     try:
         known, rest = names.parse_known_args(arguments)
     except argparse.ArgumentError as error:
-        raise LantmError(f"{error.argument_name}: {error.message}; lantm train --help says which") from error
+        raise LantmError(f"{error.argument_name}: {error.message}; lantm train --help lists what there is") from error
     if known.resume is not None:
         if rest:
             raise LantmError(f"--resume takes its settings from the run folder: leave out {rest[0]}")
@@ -123,33 +123,28 @@ def _free_folder(experiment: Experiment) -> pathlib.Path:
 def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: bool) -> int:
     # With --json, standard output belongs to the result.
     console = Console(stderr=as_json)
-    console.print(
+
+    def say(line: str) -> None:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    say(
         f"training {experiment.seeds} seeds of {experiment.model} on {experiment.task}, "
-        f"recipe {experiment.recipe_name}, into {folder.path}",
-        highlight=False,
+        f"recipe {experiment.recipe_name}, into {folder.path}"
     )
     with _interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
         result = train(experiment, folder, resume, display.update, interrupted, display.warn)
     if not result.complete:
-        console.print(
-            f"stopped after epoch {result.epoch} and saved; go on with: lantm train --resume {folder.path}",
-            highlight=False,
-        )
+        again = f"lantm train --resume {shlex.quote(str(folder.path))}"
+        say(f"stopped after epoch {result.epoch} and saved; go on with: {again}")
         return 130
     rows = summary_rows(experiment, result.scores)
     folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
-    _show(console, experiment, result.scores, folder, result.seconds)
+    console.print(score_table(rows, "best weights of every seed, on fresh problems"))
+    say(f"trained for {result.seconds:.0f} s; everything is in {folder.path}")
     if as_json:
         json.dump(rows, sys.stdout, indent=2)
         print()
     return 0
-
-
-def _show(
-    console: Console, experiment: Experiment, scores: dict[int, Scores], folder: RunFolder, seconds: float
-) -> None:
-    console.print(score_table(summary_rows(experiment, scores), "best weights of every seed, on fresh problems"))
-    console.print(f"trained for {seconds:.0f} s; everything is in {folder.path}", highlight=False)
 
 
 @contextmanager

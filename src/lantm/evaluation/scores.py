@@ -82,6 +82,7 @@ class Scores:
     def row(self) -> dict[str, Any]:
         """The row of JSON that all commands print: the best seed, the median, and how many solve it."""
         best = self.best
+        first_errors = [None if np.isnan(place) else round(float(place), 4) for place in self.first_error]
         return {
             "task": self.task,
             "lengths": [self.lengths.smallest, self.lengths.largest],
@@ -92,10 +93,10 @@ class Scores:
             "median_fine": round(float(np.median(self.fine)), 2),
             "seeds": len(self.coarse),
             "solved": int(np.sum(self.coarse >= SOLVED)),
-            "best_seed": best,
+            "first_error": first_errors[best],
             "coarse_by_seed": [round(float(c), 2) for c in self.coarse],
             "fine_by_seed": [round(float(f), 2) for f in self.fine],
-            "first_error_by_seed": [None if np.isnan(e) else round(float(e), 4) for e in self.first_error],
+            "first_error_by_seed": first_errors,
         }
 
 
@@ -107,18 +108,15 @@ class Examiner:
         self.task = task
         self._mesh = device_mesh(seeds)
 
-        def examine(tested: tuple[Any, Array], lengths: Array, purpose: Array, counter: Array) -> Marks:
+        def examine(tested: tuple[Model, Array], lengths: Array, purpose: Array, counter: Array) -> Marks:
+            model, seed = tested
+
             def one_batch(_: None, at: Array) -> tuple[None, Marks]:
-                def one_seed(model: Model, seed: Array) -> Marks:
-                    key = seed_key(seed, purpose, counter, at)
-                    batch = task.sample(key, batch_size, lengths[at], longest)
-                    given = answer(model, batch)
-                    return mark(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)
+                key = seed_key(seed, purpose, counter, at)
+                given = answer(model, task.sample(key, batch_size, lengths[at], longest))
+                return None, mark(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)
 
-                return None, jax.vmap(one_seed)(*tested)
-
-            _, marks = lax.scan(one_batch, None, jnp.arange(lengths.shape[0]))
-            return jax.tree.map(lambda field: jnp.moveaxis(field, 1, 0), marks)
+            return lax.scan(one_batch, None, jnp.arange(lengths.shape[0]))[1]
 
         self._examine = over_seeds(examine, self._mesh)
 

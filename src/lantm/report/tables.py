@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from lantm.evaluation import SOLVED, Scores
 from lantm.training import Experiment
@@ -16,7 +18,8 @@ def score_row(experiment: Experiment, label: str, scores: Scores) -> dict[str, A
         "recipe": experiment.recipe_name,
         "scale": label,
     }
-    return {**head, **{name: value for name, value in scores.row().items() if name != "task"}}
+    best_seed = experiment.first_seed + scores.best
+    return {**head, **{name: value for name, value in scores.row().items() if name != "task"}, "best_seed": best_seed}
 
 
 def summary_rows(experiment: Experiment, scores: dict[int, Scores]) -> list[dict[str, Any]]:
@@ -25,23 +28,29 @@ def summary_rows(experiment: Experiment, scores: dict[int, Scores]) -> list[dict
 
 
 def score_table(rows: list[dict[str, Any]], title: str) -> Table:
-    """The rows as a table: the best seed, the median, and how many seeds solve the task."""
-    table = Table(title=f"{rows[0]['model']} on {rows[0]['task']}: {title}", title_justify="left")
-    table.add_column("scale")
+    """The rows as a table of 80 columns: the best seed, the median, and how many seeds solve the task."""
+    table = Table(
+        title=Text(f"{rows[0]['model']} on {rows[0]['task']}: {title}"),
+        caption="coarse, fine and first error (median place in wrong answers) are the best seed's",
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("scale", no_wrap=True)
     for name in (
         "lengths",
         "problems",
         "coarse",
         "fine",
-        "median coarse",
-        "median fine",
-        f"solved (≥{SOLVED:g}%)",
+        "median\ncoarse",
+        "median\nfine",
+        f"solved\n≥{SOLVED:g}%",
+        "first\nerror",
     ):
-        table.add_column(name, justify="right")
-    table.add_column("first error", justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         low, high = row["lengths"]
-        first = row["first_error_by_seed"][row["best_seed"]]
         table.add_row(
             row["scale"],
             f"{low}" if low == high else f"{low}-{high}",
@@ -51,8 +60,6 @@ def score_table(rows: list[dict[str, Any]], title: str) -> Table:
             f"{row['median_coarse']:.1f}%",
             f"{row['median_fine']:.1f}%",
             f"{row['solved']}/{row['seeds']}",
-            "none" if first is None else f"at {100 * first:.0f}%",
+            "none" if row["first_error"] is None else f"at {100 * row['first_error']:.0f}%",
         )
-    table.caption = "coarse, fine and first error (median place in wrong answers) are the best seed's"
-    table.caption_justify = "left"
     return table

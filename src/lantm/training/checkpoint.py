@@ -4,6 +4,7 @@ A file is written under a temporary name, synced, and renamed, so a crash leaves
 carries a digest of everything in it, so damage is noticed when it is read. Nothing is ever unpickled.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -24,8 +25,7 @@ FORMAT = "lantm-1"
 
 def named_arrays(tree: Any) -> dict[str, np.ndarray]:
     """The arrays of a tree by their path in it: names that stay the same as long as the fields do."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, eqx.is_array))
-    return {jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(leaf) for path, leaf in leaves}
+    return {name: np.asarray(leaf) for name, leaf in _named(eqx.filter(tree, eqx.is_array)).items()}
 
 
 def save(path: pathlib.Path, tree: Any, notes: Mapping[str, Any]) -> None:
@@ -41,42 +41,53 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
 
     A file that is damaged, or that holds something else, is a `LantmError`.
     """
+    expected = _named(eqx.filter(like, _has_shape))
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 not a mapping
-        if metadata.get("format") != FORMAT:
-            raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
+            if metadata.get("format") != FORMAT:
+                raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
+            # Before anything is read: a file that claims to be larger than the machine takes no memory.
+            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 no mapping
+            _compare({name: leaf.shape for name, leaf in expected.items()}, shapes, path)
+            arrays = {name: file.get_tensor(name) for name in shapes}
         notes_text = metadata["notes"]
         if metadata["digest"] != _digest(arrays, notes_text):
             raise LantmError(f"{path} is damaged: its contents do not match its digest; restore it from a copy")
         notes = json.loads(notes_text)
     except FileNotFoundError as error:
         raise LantmError(f"there is no file {path}") from error
-    except (safetensors.SafetensorError, OSError, KeyError, ValueError, MemoryError) as error:
+    except (safetensors.SafetensorError, OSError, LookupError, TypeError, ValueError, MemoryError) as error:
         raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
-    return _fill(like, arrays, path), notes
+    _compare({name: leaf.dtype for name, leaf in expected.items()}, {n: a.dtype for n, a in arrays.items()}, path)
+
+    def take(place: Any, leaf: Any) -> Any:
+        return jax.numpy.asarray(arrays[_name(place)]) if _has_shape(leaf) else leaf
+
+    return jax.tree_util.tree_map_with_path(take, like), notes
 
 
 def write_whole(path: pathlib.Path, data: bytes) -> None:
     """Writes a file so that after a crash at any moment it has its old contents or its new ones."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        if os.name == "posix":  # the rename itself is safe once its folder is
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise LantmError(f"cannot write {path}: {error.strerror or error}") from error
-    if os.name == "posix":  # the rename itself is safe once its folder is
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def _digest(arrays: Mapping[str, np.ndarray], notes: str) -> str:
@@ -88,30 +99,26 @@ def _digest(arrays: Mapping[str, np.ndarray], notes: str) -> str:
     return digest.hexdigest()
 
 
-def _fill(like: Any, arrays: Mapping[str, np.ndarray], path: pathlib.Path) -> Any:
-    """The tree `like` with its arrays replaced by those of the same name."""
-    expected = {
-        jax.tree_util.keystr(place, simple=True, separator="."): leaf
-        for place, leaf in jax.tree_util.tree_flatten_with_path(eqx.filter(like, _has_shape))[0]
-    }
-    if missing := sorted(expected.keys() - arrays.keys()):
-        raise LantmError(f"{path} lacks {missing[0]!r}: it holds another kind of machine")
-    if surplus := sorted(arrays.keys() - expected.keys()):
-        raise LantmError(f"{path} has {surplus[0]!r} besides: it holds another kind of machine")
-    for name, leaf in expected.items():
-        found = arrays[name]
-        if (found.shape, found.dtype) != (leaf.shape, leaf.dtype):
+def _compare(expected: Mapping[str, Any], found: Mapping[str, Any], path: pathlib.Path) -> None:
+    """Names the first difference between the arrays that there should be and those that there are."""
+    if missing := sorted(expected.keys() - found.keys()):
+        raise LantmError(f"{path} lacks {missing[0]!r}: it is damaged or holds another kind of machine")
+    if surplus := sorted(found.keys() - expected.keys()):
+        raise LantmError(f"{path} has {surplus[0]!r} besides: it is damaged or holds another kind of machine")
+    for name, kind in expected.items():
+        if found[name] != kind:
             raise LantmError(
-                f"{path} has {name!r} as {found.dtype}{list(found.shape)}, not {leaf.dtype}{list(leaf.shape)}: "
-                "it holds another kind of machine"
+                f"{path} has {name!r} as {found[name]}, not {kind}: it is damaged or holds another kind of machine"
             )
 
-    def take(place: Any, leaf: Any) -> Any:
-        if not _has_shape(leaf):
-            return leaf
-        return jax.numpy.asarray(arrays[jax.tree_util.keystr(place, simple=True, separator=".")])
 
-    return jax.tree_util.tree_map_with_path(take, like)
+def _named(tree: Any) -> dict[str, Any]:
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {_name(place): leaf for place, leaf in leaves}
+
+
+def _name(place: Any) -> str:
+    return jax.tree_util.keystr(place, simple=True, separator=".")
 
 
 def _has_shape(leaf: Any) -> bool:

@@ -1,13 +1,18 @@
 """An experiment: everything that is needed to repeat a training, as one record that is also a JSON file."""
 
 import dataclasses
+import math
+import reprlib
+import sys
 import types
 import typing
 from typing import Any, Literal
 
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
+from lantm.seeds import SEEDS
 from lantm.tasks import Lengths, Task, make_task
+from lantm.tasks.base import LONGEST_TEXT
 from lantm.training.recipe import Recipe
 
 ModelName = Literal["lantm-invnorm", "lantm-softmax", "lstm"]
@@ -39,6 +44,12 @@ class Experiment:
             raise LantmError(f"seeds is {self.seeds}: give a whole number from 1 on")
         if self.first_seed < 0:
             raise LantmError(f"first_seed is {self.first_seed}: give a whole number from 0 on")
+        if self.first_seed + self.seeds > SEEDS:
+            raise LantmError(f"{self.seeds} seeds from {self.first_seed} on are too many: seeds end below {SEEDS}")
+        for record in (self.machine, self.recipe):
+            for name, value in vars(record).items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise LantmError(f"{name} is {value}: give a finite number")
         lstm = isinstance(self.machine, LstmConfig)
         if lstm != (self.model == "lstm"):
             raise LantmError(f"the model {self.model} does not have a {type(self.machine).__name__}")
@@ -55,6 +66,8 @@ class Experiment:
             return task
         for length in self.lengths:
             task.check_length(length)
+        if max(self.lengths) > LONGEST_TEXT:
+            raise LantmError(f"lengths are {self.lengths}: give lengths up to {LONGEST_TEXT:,}")
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
     def to_json(self) -> dict[str, Any]:
@@ -112,13 +125,14 @@ def _fit(hint: Any, value: Any, where: str) -> Any:
                 return tuple(_fit(kind, item, where) for kind, item in zip(kinds, value, strict=True))
             fits = False
     elif hint is float:
-        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < sys.float_info.max
         value = float(value) if fits else value
     elif hint is int:
         fits = isinstance(value, int) and not isinstance(value, bool)
     else:
         fits = isinstance(value, hint)
     if not fits:
-        expected = getattr(hint, "__name__", str(hint)) if origin is None else str(hint).replace("typing.", "")
-        raise LantmError(f"{where} is {value!r}, which is not {expected}")
+        names = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
+        expected = names.get(hint) or str(hint).replace("typing.", "")
+        raise LantmError(f"{where} is {reprlib.repr(value)}, which is not {expected}")
     return value

@@ -58,26 +58,20 @@ def begin(experiment: Experiment, task: Task, seed: Int[Array, ""]) -> Learner:
     )
 
 
-def train_epoch(recipe: Recipe, task: Task, learners: Learner, epoch: Int[Array, ""]) -> tuple[Learner, EpochReport]:
-    """One epoch of all seeds in step. `learners` has a leading axis of seeds."""
+def train_epoch(recipe: Recipe, task: Task, learner: Learner, epoch: Int[Array, ""]) -> tuple[Learner, EpochReport]:
+    """One epoch of one seed. Lengths are the same for all seeds, so that a program can run them in step."""
     longest = task.train_lengths.largest
 
-    def draw(learner: Learner, lengths: Array, at: Array) -> Batch:
-        key = seed_key(learner.seed, TRAIN, epoch, at)
-        return task.sample(key, recipe.batch_size, lengths, longest)
-
-    def learn(learner: Learner, lengths: Array, at: Array) -> tuple[Learner, tuple[Array, Array]]:
-        return _learn(recipe, learner, draw(learner, lengths, at), epoch)
-
-    def step(learners: Learner, at: Array) -> tuple[Learner, tuple[Array, Array]]:
+    def step(learner: Learner, at: Array) -> tuple[Learner, tuple[Array, Array]]:
         keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
         share = recipe.share_of_lengths(epoch)
         lengths = jax.vmap(lambda key: task.train_lengths.sample(key, share))(keys)
         lengths = lengths if recipe.mixed_lengths else lengths[0]
-        return jax.vmap(learn, in_axes=(0, None, None))(learners, lengths, at)
+        key = seed_key(learner.seed, TRAIN, epoch, at)
+        return _learn(recipe, learner, task.sample(key, recipe.batch_size, lengths, longest), epoch)
 
-    learners, (losses, norms) = lax.scan(step, learners, jnp.arange(recipe.batches))
-    return jax.vmap(_close_epoch, in_axes=(None, 0, 1, 1, None))(recipe, learners, losses, norms, epoch)
+    learner, (losses, norms) = lax.scan(step, learner, jnp.arange(recipe.batches))
+    return _close_epoch(recipe, learner, losses, norms, epoch)
 
 
 def _learn(
@@ -90,8 +84,9 @@ def _learn(
 
     value, gradients = jax.value_and_grad(loss)(learner.model)
     norm = optax.tree.norm(gradients)
-    # A loss that is not finite spoils the gradient too, so that the optimiser sees and skips it.
-    gradients = jax.tree.map(lambda g: jnp.where(jnp.isfinite(value), g, jnp.nan), gradients)
+    # A loss or norm that is not finite spoils the gradient too, so that the optimiser sees and skips it.
+    finite = jnp.isfinite(value) & jnp.isfinite(norm)
+    gradients = jax.tree.map(lambda g: jnp.where(finite, g, jnp.nan), gradients)
     steps, optimiser = recipe.transform().update(gradients, learner.optimiser, learner.model)
     rate = recipe.rate(epoch, learner.rate_scale)
     model = jax.tree.map(lambda weight, step: weight - rate * step, learner.model, steps)

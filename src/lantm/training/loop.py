@@ -43,7 +43,7 @@ class Result(NamedTuple):
 def start(experiment: Experiment, task: Task, mesh: Mesh) -> Learner:
     """All seeds before their first epoch."""
     seeds = jnp.arange(experiment.first_seed, experiment.first_seed + experiment.seeds, dtype=jnp.int32)
-    initialise = over_seeds(jax.vmap(partial(begin, experiment, task)), mesh)
+    initialise = over_seeds(partial(begin, experiment, task), mesh)
     return initialise(place(seeds, mesh))
 
 
@@ -80,10 +80,10 @@ def train(
     else:  # also when it was killed before its first checkpoint
         learners = start(experiment, task, mesh)
     if resume:
-        folder.forget_metrics_after(done)
+        folder.forget_after(done)
 
     one_epoch = over_seeds(partial(train_epoch, recipe, task), mesh, donate_argnums=0)
-    keep_best = over_seeds(jax.vmap(_remember, in_axes=(0, None)), mesh)
+    keep_best = over_seeds(_remember, mesh)
     longest = max(task.lengths_at(scale).largest for scale in (1, *recipe.test_scales))
     examiner = Examiner(task, longest, experiment.seeds, recipe.batch_size)
     tests: dict[int, Scores] = {}

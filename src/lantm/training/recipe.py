@@ -1,6 +1,7 @@
 """How a machine is trained: optimiser, schedule, batches and tests, as one record."""
 
 import dataclasses
+import math
 from typing import Literal
 
 import jax.numpy as jnp
@@ -8,6 +9,8 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from lantm.errors import LantmError
+
+_LARGEST = 2**31 - 1  # of the integers that programs are compiled with
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,15 +55,24 @@ class Recipe:
     """Steps in a row without a finite gradient after which a seed counts as diverged."""
 
     def __post_init__(self) -> None:
-        if not self.learning_rate > 0:
-            raise LantmError(f"the learning rate is {self.learning_rate}: give a number above 0")
-        if self.clip is not None and not self.clip > 0:
+        if not 0 < self.learning_rate < math.inf:
+            raise LantmError(f"learning_rate is {self.learning_rate}: give a number above 0")
+        if self.clip is not None and not 0 < self.clip < math.inf:
             raise LantmError(f"clip is {self.clip}: give a number above 0, or None for no clipping")
-        for name in ("epochs", "batches", "batch_size", "test_every", "test_batches", "patience"):
-            if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
-        if any(scale < 1 for scale in self.test_scales):
-            raise LantmError(f"test_scales are {self.test_scales}: give whole numbers from 1 on")
+        for name in ("decay", "momentum"):
+            if not 0 <= getattr(self, name) < 1:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to below 1")
+        if not 0 < self.plateau_factor <= 1:
+            raise LantmError(f"plateau_factor is {self.plateau_factor}: give a number above 0, at most 1")
+        if not 0 <= self.curriculum <= 1:
+            raise LantmError(f"curriculum is {self.curriculum}: give a number from 0 to 1")
+        if not 0 <= self.plateau_start <= _LARGEST:
+            raise LantmError(f"plateau_start is {self.plateau_start}: give a whole number from 0 to {_LARGEST}")
+        for name in ("plateau_patience", "epochs", "batches", "batch_size", "test_every", "test_batches", "patience"):
+            if not 1 <= getattr(self, name) <= _LARGEST:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")
+        if not self.test_scales or not all(1 <= scale <= _LARGEST for scale in self.test_scales):
+            raise LantmError(f"test_scales are {self.test_scales}: give whole numbers from 1 on, at least one")
 
     def transform(self) -> optax.GradientTransformation:
         """Gradients to steps of unit rate. A gradient that is not finite gives no step, and is counted."""

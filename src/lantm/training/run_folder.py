@@ -65,8 +65,8 @@ class RunFolder:
 
     def _read_json(self, path: pathlib.Path) -> dict[str, Any]:
         try:
-            values = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
+            values = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
             raise LantmError(f"{path} cannot be read as JSON: {error}") from error
         if not isinstance(values, dict):
             raise LantmError(f"{path} is not a JSON object")
@@ -90,13 +90,15 @@ class RunFolder:
             for line in file:
                 try:
                     row = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
-                if isinstance(row, dict) and "epoch" in row:
+                if isinstance(row, dict) and isinstance(row.get("epoch"), int):
                     yield row
 
-    def forget_metrics_after(self, epoch: int) -> None:
-        """Drops what was recorded after the checkpoint that training goes on from."""
+    def forget_after(self, epoch: int) -> None:
+        """Drops what was recorded after the checkpoint that training goes on from, and files cut off by a crash."""
+        for unfinished in (*self.path.glob(".*.tmp"), *self.path.glob("checkpoints/.*.tmp")):
+            unfinished.unlink(missing_ok=True)
         rows = [row for row in self.metrics() if row["epoch"] <= epoch]
         checkpoint.write_whole(self._metrics_file, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
