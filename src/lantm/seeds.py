@@ -4,6 +4,8 @@ A seed's numbers depend on that seed alone, not on which seeds it was trained be
 thing all seeds share: one program runs them in step.
 """
 
+import contextlib
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,6 +23,12 @@ SEEDS = 2**31 - 1
 """Seeds are below this one, which stands for all of them together."""
 
 _AXIS = "seeds"
+
+
+def use_all_cores() -> None:
+    """Makes every core of the CPU a device of its own, to share the seeds out over; to be called first of all."""
+    with contextlib.suppress(RuntimeError):  # devices are in use already: they stay as they are
+        jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
 
 
 def seed_key(

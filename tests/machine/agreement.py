@@ -86,7 +86,7 @@ def assert_near(ours: jax.Array, theirs: np.ndarray, what: str = "") -> None:
 
 def assert_agrees(model: Model, batch: Batch) -> Output:
     """Compares logits and trace with the oracle's and returns them."""
-    output = traced(model, batch)
+    output = jax.device_get(traced(model, batch))
     expected = oracle.run_problems(model, model.config, batch)
     steps = int(batch.steps)
     assert_near(output.logits[:steps], oracle.stacked(expected, "logits"), "logits")

@@ -78,7 +78,8 @@ def test_one_step(name: str, writing: bool) -> None:
     model = build(config)
     symbols = [3, 125, 40]
     before = somewhere(config, batch=len(symbols), remembered=4, room=config.write_heads)
-    logits, after = one_step(model, jnp.array(symbols), jnp.full(len(symbols), int(writing)), before)
+    writes = jnp.full(len(symbols), int(writing))
+    logits, after = jax.device_get(one_step(model, jnp.array(symbols), writes, before))
 
     for problem, symbol in enumerate(symbols):
         expected, seen = oracle.lantm_step(

@@ -7,6 +7,7 @@ import sys
 from lantm.errors import LantmError
 
 COMMANDS = {
+    "demo": "watch a machine learn to copy, in a few minutes on a laptop",
     "train": "train a machine, many seeds at once, into a run folder",
     "eval": "score a run at any lengths, on fresh problems",
     "solve": "let a trained machine answer a problem of yours",
@@ -46,6 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         if command not in COMMANDS:
             raise LantmError(f"unknown command {command!r}: known are {', '.join(COMMANDS)}")
         module = importlib.import_module(f"lantm.cli.{command}")
+        importlib.import_module("lantm.seeds").use_all_cores()
         return module.main(rest)
     except LantmError as error:
         return _refuse(str(error))

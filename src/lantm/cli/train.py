@@ -78,8 +78,9 @@ def main(arguments: list[str]) -> int:
     for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
         if name not in choices:
             raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
-    chosen = _chosen(preset("copy", known.model, known.recipe), arguments)
-    if chosen.task != "copy":  # flags may come before the task, whose sizes the defaults are
+    task = rest[0] if rest and not rest[0].startswith("-") else "copy"
+    chosen = _chosen(preset(task, known.model, known.recipe), arguments)
+    if chosen.task != task:  # it came behind other flags, and has other defaults
         chosen = _chosen(preset(chosen.task, known.model, known.recipe), arguments)
     experiment = Experiment(
         task=chosen.task,
@@ -93,7 +94,7 @@ def main(arguments: list[str]) -> int:
     )
     # What is wrong with the task or the machine is said before anything is written.
     account(experiment.machine, experiment.build_task().vocabulary)
-    folder = RunFolder.create(chosen.out or _free_folder(experiment), experiment, provenance())
+    folder = RunFolder.create(chosen.out or free_folder(_usual_folder(experiment)), experiment, provenance())
     return _train(experiment, folder, resume=False, as_json=chosen.json)
 
 
@@ -110,14 +111,18 @@ def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
     return parse(form, "train", arguments, default=default, config=(tyro.conf.OmitArgPrefixes,))
 
 
-def _free_folder(experiment: Experiment) -> pathlib.Path:
+def _usual_folder(experiment: Experiment) -> pathlib.Path:
     name = "".join(c if c.isalnum() else "-" for c in f"{experiment.task}-{experiment.model}").strip("-")
-    path = pathlib.Path("runs") / name
-    number = 1
-    while path.exists():
+    return pathlib.Path("runs") / name
+
+
+def free_folder(path: pathlib.Path) -> pathlib.Path:
+    """The folder, or one with a number behind its name where it exists already."""
+    free, number = path, 1
+    while free.exists():
         number += 1
-        path = pathlib.Path("runs") / f"{name}-{number}"
-    return path
+        free = path.with_name(f"{path.name}-{number}")
+    return free
 
 
 def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: bool) -> int:

@@ -1,0 +1,46 @@
+"""`lantm demo`: watch a machine learn to copy, in a few minutes on a laptop."""
+
+import dataclasses
+import pathlib
+
+import tyro
+
+from lantm.cli import eval as eval_command
+from lantm.cli import solve, train
+
+_INTRODUCTION = """A Lie access machine learns to copy: it reads up to 64 symbols, then has to say them all again.
+Its memory lives in a plane; one head writes along a line there, another learns to go back and read along it.
+"""
+_CONCLUSION = """
+1x are the lengths it was trained on; 2x and 4x it has never seen.
+Everything is in {run}. Go on with:
+  lantm solve {run} "your own text"
+  lantm eval {run} --lengths 100 200 400
+  lantm train reverse --recipe demo
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Watch a machine learn to copy, see how far beyond its training it can go, and let it answer."""
+
+    out: pathlib.Path = pathlib.Path("runs/demo")
+    """The run folder to make; a number is added if there is one."""
+    seeds: int = 4
+    """How many machines learn side by side."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    chosen = tyro.cli(Arguments, prog="lantm demo", args=arguments)
+    print(_INTRODUCTION)
+    run = str(train.free_folder(chosen.out))
+    status = train.main(["copy", "--recipe", "demo", "--seeds", str(chosen.seeds), "--out", run])
+    if status:
+        return status
+    eval_command.main([run, "--scales", "1", "2", "4", "--problems", "640"])
+    text = "Heads move by Lie group actions."
+    print(f'\nlantm solve {run} "{text}"')
+    solve.main([run, text])
+    print(_CONCLUSION.format(run=run))
+    return 0

@@ -1,0 +1,73 @@
+"""What many tests share: one cache of compiled programs, and one small trained run."""
+
+import os
+import pathlib
+import shutil
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import jax
+import pytest
+
+from lantm.machine import LantmConfig
+from lantm.training import Experiment, Recipe, Result, RunFolder, train
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiling takes most of the time: a program is compiled once, also for the processes that tests start."""
+    settings = {
+        "jax_compilation_cache_dir": str(tmp_path_factory.mktemp("compiled")),
+        "jax_persistent_cache_min_compile_time_secs": 0.2,
+        "jax_persistent_cache_min_entry_size_bytes": 0,
+    }
+    before = {name: getattr(jax.config, name) for name in settings}
+    for name, value in settings.items():
+        jax.config.update(name, value)
+        os.environ[name.upper()] = str(value)
+    yield
+    for name, value in before.items():
+        jax.config.update(name, value)
+        del os.environ[name.upper()]
+
+
+TINY_RECIPE = Recipe(learning_rate=0.01, epochs=6, batches=2, batch_size=4, test_every=2, test_batches=2)
+TINY_MACHINE = LantmConfig(cells=6, embedding=3, memory_width=3)
+
+
+class Run(NamedTuple):
+    """A finished training: not to be changed."""
+
+    experiment: Experiment
+    folder: RunFolder
+    result: Result
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Experiment:
+    """The smallest training that has all parts: four seeds, six epochs, three tests."""
+    return Experiment("copy", "lantm-invnorm", TINY_MACHINE, TINY_RECIPE, seeds=4, lengths=(2, 4))
+
+
+@pytest.fixture(scope="session")
+def tiny_flags() -> list[str]:
+    """The same for the command line."""
+    words = "--cells 6 --embedding 3 --memory-width 3 --learning-rate 0.01 --epochs 6 --batches 2 --batch-size 4"
+    return f"copy {words} --test-every 2 --test-batches 2 --seeds 4 --lengths 2 4".split()
+
+
+@pytest.fixture(scope="session")
+def trained(tiny: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """It, trained without interruption."""
+    folder = RunFolder.create(tmp_path_factory.mktemp("trained") / "run", tiny, {})
+    return Run(tiny, folder, train(tiny, folder))
+
+
+@pytest.fixture
+def copy_of_run(trained: Run, tmp_path: pathlib.Path) -> Callable[[], RunFolder]:
+    """Makes a copy of it, to be damaged."""
+
+    def copy() -> RunFolder:
+        return RunFolder(shutil.copytree(trained.folder.path, tmp_path / "copy"))
+
+    return copy
