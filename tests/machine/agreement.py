@@ -109,11 +109,11 @@ def assert_traces_agree(trace: Trace, expected: list[oracle.Run], steps: int) ->
         for time, step in enumerate(run.steps):
             for head, shares in enumerate(step.read_weights):
                 for slot, share in shares.items():
-                    weights[time, slot, problem, head] = share
+                    weights[time, problem, head, slot] = share
     assert_near(trace.read_weights[:steps], weights, "read weights")
 
     for problem, run in enumerate(expected):
         for slot in run.written:
-            assert_near(trace.memory.addresses[slot.number, problem], slot.address, "addresses")
-            assert_near(trace.memory.vectors[slot.number, problem], slot.vector, "vectors")
-            assert_near(trace.memory.strengths[slot.number, problem], slot.strength, "strengths")
+            assert_near(trace.memory.addresses[problem, slot.number], slot.address, "addresses")
+            assert_near(trace.memory.vectors[problem, slot.number], slot.vector, "vectors")
+            assert_near(trace.memory.strengths[problem, slot.number], slot.strength, "strengths")

@@ -43,7 +43,7 @@ def somewhere(config: LantmConfig, batch: int, remembered: int, room: int) -> Ca
     )
     slots = remembered + room
     memory = Memory(
-        random(slots, batch, 2), random(slots, batch, config.memory_width), jax.nn.sigmoid(random(slots, batch))
+        random(batch, slots, 2), random(batch, slots, config.memory_width), jax.nn.sigmoid(random(batch, slots))
     )
     return Carried(state, memory, Window(jnp.array(0), jnp.array(remembered)))
 
@@ -58,7 +58,7 @@ def oracle_state(carried: Carried, problem: int) -> oracle.State:
         keys=list(state.position.keys[problem]),
         actions=list(state.position.actions[problem]),
         memory=[
-            oracle.Slot(slot, *(field[slot, problem] for field in memory))
+            oracle.Slot(slot, *(field[problem, slot] for field in memory))
             for slot in range(int(window.first), int(window.end))
         ],
         written=int(window.end),

@@ -30,7 +30,7 @@ def run(model: Model, text: jax.Array, steps: jax.Array, carried: Carried) -> tu
 
 
 def remembered(memory: Memory, window: Window) -> list[np.ndarray]:
-    return [np.asarray(field)[int(window.first) : int(window.end)] for field in memory]
+    return [np.asarray(field)[:, int(window.first) : int(window.end)] for field in memory]
 
 
 @pytest.mark.parametrize("config", MODELS.values(), ids=MODELS.keys())

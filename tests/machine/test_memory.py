@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from lantm.errors import LantmError
 from lantm.machine import DropOldest, Grow, LantmConfig, Memory, Policy, Window
-from lantm.machine.memory import append, compact, empty, visible
+from lantm.machine.memory import append, compact, visible
 
 BATCH, KEY, WIDTH = 2, 3, 4
 
 
 def memories(numbers: list[float]) -> Memory:
     """Slots that are full of their number."""
-    column = jnp.array(numbers, dtype="float32")
+    row = jnp.array(numbers, dtype="float32")
     return Memory(
-        jnp.broadcast_to(column[:, None, None], (len(numbers), BATCH, KEY)),
-        jnp.broadcast_to(column[:, None, None], (len(numbers), BATCH, WIDTH)),
-        jnp.broadcast_to(column[:, None], (len(numbers), BATCH)),
+        jnp.broadcast_to(row[:, None], (BATCH, len(numbers), KEY)),
+        jnp.broadcast_to(row[:, None], (BATCH, len(numbers), WIDTH)),
+        jnp.broadcast_to(row, (BATCH, len(numbers))),
     )
 
 
@@ -29,8 +29,8 @@ def contents(memory: Memory) -> list[float]:
     addresses, vectors, strengths = (np.asarray(field) for field in memory)
     np.testing.assert_array_equal(addresses, np.broadcast_to(strengths[..., None], addresses.shape))
     np.testing.assert_array_equal(vectors, np.broadcast_to(strengths[..., None], vectors.shape))
-    np.testing.assert_array_equal(strengths[:, 0], strengths[:, 1])
-    return strengths[:, 0].tolist()
+    np.testing.assert_array_equal(strengths[0], strengths[1])
+    return strengths[0].tolist()
 
 
 def window(first: int, end: int) -> Window:
@@ -44,14 +44,6 @@ def bounds(window: Window) -> tuple[int, int]:
 # Slots.
 
 
-def test_empty_has_the_sizes_and_the_precision_of_its_model() -> None:
-    like = jax.tree.map(lambda field: field.astype("float16"), memories([1.0, 2.0]))
-    memory = empty(like, 5)
-    assert [field.shape for field in memory] == [(5, BATCH, KEY), (5, BATCH, WIDTH), (5, BATCH)]
-    assert {field.dtype for field in memory} == {jnp.dtype("float16")}
-    assert contents(memory) == [0.0] * 5
-
-
 def test_append_writes_one_or_several_slots_and_no_other() -> None:
     memory = append(memories([1.0, 2.0, 3.0, 4.0, 5.0]), memories([7.0]), jnp.array(2))
     assert contents(memory) == [1.0, 2.0, 7.0, 4.0, 5.0]
@@ -62,14 +54,14 @@ def test_append_writes_one_or_several_slots_and_no_other() -> None:
 
 def test_append_keeps_the_problems_of_a_batch_apart() -> None:
     new = Memory(
-        jnp.arange(BATCH * KEY).reshape(1, BATCH, KEY) + 1.0,
-        jnp.arange(BATCH * WIDTH).reshape(1, BATCH, WIDTH) + 1.0,
-        jnp.arange(BATCH).reshape(1, BATCH) + 1.0,
+        jnp.arange(BATCH * KEY).reshape(BATCH, 1, KEY) + 1.0,
+        jnp.arange(BATCH * WIDTH).reshape(BATCH, 1, WIDTH) + 1.0,
+        jnp.arange(BATCH).reshape(BATCH, 1) + 1.0,
     )
     written = append(memories([0.0, 0.0, 0.0]), new, jnp.array(1))
-    for field, rows in zip(written, new, strict=True):
-        np.testing.assert_array_equal(field[1], rows[0])
-        np.testing.assert_array_equal(field[::2], 0)
+    for field, slots in zip(written, new, strict=True):
+        np.testing.assert_array_equal(field[:, 1], slots[:, 0])
+        np.testing.assert_array_equal(field[:, ::2], 0)
 
 
 # Windows.
@@ -78,8 +70,8 @@ def test_append_keeps_the_problems_of_a_batch_apart() -> None:
 def test_visible() -> None:
     """Slot 0 is forgotten; the first problem stopped writing at slot 3, the second at slot 9."""
     seen = np.asarray(visible(6, window(1, 5), jnp.array([3, 9])))
-    assert np.flatnonzero(seen[:, 0]).tolist() == [1, 2]
-    assert np.flatnonzero(seen[:, 1]).tolist() == [1, 2, 3, 4]
+    assert np.flatnonzero(seen[0]).tolist() == [1, 2]
+    assert np.flatnonzero(seen[1]).tolist() == [1, 2, 3, 4]
 
 
 @settings(max_examples=50, deadline=None)
@@ -87,7 +79,7 @@ def test_visible() -> None:
 def test_visible_is_first_to_end_and_limit(first: int, end: int, limit: int, other: int) -> None:
     seen = np.asarray(visible(8, window(first, end), jnp.array([limit, other])))
     for problem, own in enumerate((limit, other)):
-        assert np.flatnonzero(seen[:, problem]).tolist() == list(range(first, min(end, own)))
+        assert np.flatnonzero(seen[problem]).tolist() == list(range(first, min(end, own)))
 
 
 def test_compact_moves_the_window_to_the_front() -> None:

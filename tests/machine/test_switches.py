@@ -105,7 +105,7 @@ def test_sizes(changes: dict) -> None:
     key = 3 if config.geometry == "translation-3" else 2
     assert trace.keys.shape[1:] == (batch, heads, key)
     assert trace.readings.shape[1:] == (batch, config.read_heads * config.memory_width)
-    assert trace.memory.vectors.shape == (slots, batch, config.memory_width)
+    assert trace.memory.vectors.shape == (batch, slots, config.memory_width)
 
 
 def test_every_switch_is_tested() -> None:

@@ -192,7 +192,7 @@ every_weighting = pytest.mark.parametrize(
 
 
 class Cases(NamedTuple):
-    """Three memories in every situation."""
+    """Three memories in every situation: one a row."""
 
     distances: np.ndarray
     strengths: np.ndarray
@@ -207,8 +207,8 @@ def all_cases(weighting: Weighting) -> Cases:
     first, second, third, strength, *seen, temperature = (
         axis.ravel() for axis in np.meshgrid(*(np.array(axis, np.float32) for axis in axes))
     )
-    distances = np.stack([first, second, third])
-    return Cases(distances, np.stack([strength] * 3), np.stack(seen) == 1, temperature)
+    distances = np.stack([first, second, third], axis=1)
+    return Cases(distances, np.stack([strength] * 3, axis=1), np.stack(seen, axis=1) == 1, temperature)
 
 
 @every_weighting
@@ -218,8 +218,8 @@ def test_weights_are_finite_and_sum_to_what_they_should(weighting: Weighting) ->
     assert np.all(np.isfinite(weights))
     assert np.all(weights >= 0)
     assert np.all(weights[~cases.visible] == 0)
-    total, strength = weights.sum(axis=0), cases.strengths[0]
-    seen = cases.visible.any(axis=0)
+    total, strength = weights.sum(axis=1), cases.strengths[:, 0]
+    seen = cases.visible.any(axis=1)
     assert np.all(total[~seen] == 0)
     if weighting.renormalise:
         np.testing.assert_allclose(total[seen & (strength >= 1e-17)], 1.0, rtol=1e-5)
@@ -233,7 +233,7 @@ def test_weights_are_finite_and_sum_to_what_they_should(weighting: Weighting) ->
 def test_gradients_are_finite(weighting: Weighting, scale: float) -> None:
     """With the cotangents of an ordinary loss, and of one that is about to explode."""
     cases = all_cases(weighting)
-    cotangent = np.array([1.0, -0.5, 0.3], np.float32)[:, None] * np.full_like(cases.distances, scale)
+    cotangent = scale * np.array([1.0, -0.5, 0.3], np.float32) * np.ones_like(cases.distances)
 
     def weights(distances: jax.Array, strengths: jax.Array, temperatures: jax.Array) -> jax.Array:
         return weighting(distances, strengths, cases.visible, temperatures)
@@ -244,9 +244,9 @@ def test_gradients_are_finite(weighting: Weighting, scale: float) -> None:
         return pull(cotangent)
 
     for gradient in gradients(cotangent):
-        wrong = ~np.isfinite(np.asarray(gradient)).reshape(-1, cotangent.shape[1])
-        case = [field[..., wrong.any(axis=0).argmax()].tolist() for field in cases]
-        assert not wrong.any(), f"{wrong.any(axis=0).sum()} cases, the first of them {case}"
+        wrong = ~np.isfinite(np.asarray(gradient).reshape(len(cotangent), -1)).all(axis=1)
+        case = [field[wrong.argmax()].tolist() for field in cases]
+        assert not wrong.any(), f"{wrong.sum()} cases, the first of them {case}"
 
 
 @settings(max_examples=60, deadline=None)

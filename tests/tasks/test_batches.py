@@ -16,9 +16,7 @@ from lantm.errors import LantmError
 from lantm.tasks import TASKS, Addition, Batch, BigramFlip, Copy, Lengths, Reverse, Task, make_task
 
 ALL_TASKS = [make_task(name) for name in TASKS] + [BigramFlip(unit="bigrams")]
-every_task = pytest.mark.parametrize(
-    "task", ALL_TASKS, ids=lambda task: f"{task.name}{vars(task).get('unit', '')}"
-)
+every_task = pytest.mark.parametrize("task", ALL_TASKS, ids=lambda task: f"{task.name}{vars(task).get('unit', '')}")
 
 one_of_each_family = pytest.mark.parametrize("task", [Copy(), Addition()])
 
@@ -26,9 +24,7 @@ KEY = jax.random.key(2016)
 BATCH_SIZE, LONGEST = 4, 8  # the same shapes in most tests, which compile once
 
 
-def sample(
-    task: Task, key: jax.Array, batch_size: int, length: int | jax.Array, capacity_length: int
-) -> Batch:
+def sample(task: Task, key: jax.Array, batch_size: int, length: int | jax.Array, capacity_length: int) -> Batch:
     """A batch of NumPy arrays, whose slices compile nothing."""
     return jax.device_get(task.sample(key, batch_size, length, capacity_length))
 

@@ -89,8 +89,8 @@ class Access(eqx.Module):
         for name, size in self.sizes.items():
             parts[name] = raw[..., start : start + size]
             start += size
-        keys = parts["keys"].reshape(*raw.shape[:-1], self.heads, -1)
-        steps = parts["actions"].reshape(*raw.shape[:-1], self.heads, -1)
+        keys = parts["keys"].reshape(*raw.shape[:-1], self.heads, self.geometry.raw_key_size)
+        steps = parts["actions"].reshape(*raw.shape[:-1], self.heads, self.geometry.raw_action_size)
         if self.squash_keys:
             keys, steps = jnp.tanh(keys), jnp.tanh(steps)
         if self.normalise_steps:
@@ -127,16 +127,11 @@ class Access(eqx.Module):
             strengths=emission.strengths,
         )
 
-    def affinities(
-        self,
-        keys: Float[Array, "*batch read_heads key"],
-        temperatures: Float[Array, "*batch read_heads"] | None,
-        addresses: Float[Array, "*batch slots key"],
-        visible: Bool[Array, "*batch slots"],
+    def distances(
+        self, keys: Float[Array, "*batch read_heads key"], addresses: Float[Array, "*batch slots key"]
     ) -> Float[Array, "*batch read_heads slots"]:
-        """How near every memory is to every read head, in the sense of the weighting."""
-        distances = self.geometry.squared_distance(keys[..., None, :], addresses[..., None, :, :])
-        return self.weighting.affinities(distances, visible[..., None, :], temperatures)
+        """How far every read head is from every memory, squared."""
+        return self.geometry.squared_distance(keys[..., None, :], addresses[..., None, :, :])
 
     def weights(
         self,
@@ -146,9 +141,8 @@ class Access(eqx.Module):
         visible: Bool[Array, "*batch slots"],
     ) -> Float[Array, "*batch read_heads slots"]:
         """The weight of every memory in the reading of every read head."""
-        affinities = self.affinities(keys, temperatures, memory.addresses, visible)
-        strengths = memory.strengths[..., None, :]
-        return strengths * affinities * self.weighting.normaliser(affinities, strengths)
+        distances = self.distances(keys, memory.addresses)
+        return self.weighting(distances, memory.strengths[..., None, :], visible[..., None, :], temperatures)
 
     def read(
         self,
@@ -158,8 +152,7 @@ class Access(eqx.Module):
         visible: Bool[Array, "batch slots"],
     ) -> Float[Array, "batch reading"]:
         """The readings of all read heads, side by side."""
-        weights = self.weights(keys, temperatures, memory, visible)
-        readings = weights @ memory.vectors
+        readings = self.weights(keys, temperatures, memory, visible) @ memory.vectors
         return readings.reshape(readings.shape[0], -1)
 
     def read_backward(
@@ -173,28 +166,20 @@ class Access(eqx.Module):
     ) -> tuple[Float[Array, "batch read_heads key"], Float[Array, "batch read_heads"] | None, Memory]:
         """The cotangents of keys, temperatures and memory, given the `reading` that `read` returned.
 
-        A reading is a mean, sum_i S_i a_i M_i / sum_j a_j, so what a memory's affinity a_i is worth is the gain
-        from that memory less the gain from the reading as it is. With the reading at hand, no sum over the
-        memories is needed for this; autodiff would make two.
+        With the reading at hand, no sum over the memories is needed to know what it gains.
         """
-        affinities, pull = jax.vjp(
-            lambda k, t, a: self.affinities(k, t, a, visible), keys, temperatures, memory.addresses
-        )
         shape = (reading.shape[0], self.read_heads, self.memory_width)
         reading, cotangent = reading.reshape(shape), cotangent.reshape(shape)
-        strengths = memory.strengths[..., None, :]
-        normaliser = self.weighting.normaliser(affinities, strengths)
-        shares = affinities * normaliser
+        visible = visible[..., None, :]
+        distances, pull_distances = jax.vjp(self.distances, keys, memory.addresses)
+        shared = self.weighting.share(distances, memory.strengths[..., None, :], visible, temperatures)
         gains = jnp.einsum("bhm,bsm->bhs", cotangent, memory.vectors)
         gain = jnp.sum(cotangent * reading, axis=-1, keepdims=True)
-        if self.weighting.renormalise:
-            d_strengths = shares * (gains - gain)
-            d_affinities = strengths * (gains - gain) * normaliser
-        else:
-            d_strengths = shares * gains
-            d_affinities = (strengths * gains - gain) * normaliser
-        d_keys, d_temperatures, d_addresses = pull(d_affinities)
-        d_vectors = jnp.einsum("bhs,bhm->bsm", strengths * shares, cotangent)
+        d_distances, d_strengths, d_temperatures = self.weighting.pull_back(
+            shared, gains, gain, distances, visible, temperatures
+        )
+        d_keys, d_addresses = pull_distances(d_distances)
+        d_vectors = jnp.einsum("bhs,bhm->bsm", shared.weights, cotangent)
         return d_keys, d_temperatures, Memory(d_addresses, d_vectors, jnp.sum(d_strengths, axis=-2))
 
 

@@ -14,7 +14,7 @@ from lantm.geometry import make_geometry
 from lantm.machine.access import Access, Position, normalised
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact, visible
 from lantm.machine.model import Linear, Model, Output, Trace, lstm_matrices
-from lantm.machine.recurrence import Path, Schedule, State, Weights, recur
+from lantm.machine.recurrence import Machinery, Path, Schedule, State, Weights, recur
 from lantm.machine.weighting import InvNorm, SoftMax, Weighting
 
 _INITIAL_STRENGTH_BIAS = -10.0  # the slot that is there before anything was written starts out faint
@@ -209,7 +209,7 @@ class Lantm(Model):
 
         steps = normalised(start.steps) if self.config.normalise_initial_steps else start.steps
         position = Position(repeat(access.geometry.key(start.keys)), repeat(access.geometry.action(steps)))
-        state = State(repeat(start.hidden), repeat(start.cell), repeat(jnp.tanh(start.reading)), position)
+        state = State(repeat(jnp.tanh(start.reading)), repeat(start.hidden), repeat(start.cell), position)
         room = int(start.slot is not None) + slots * access.write_heads
         memory = Memory(
             jnp.zeros((batch_size, room, access.geometry.key_size)),
@@ -239,6 +239,9 @@ class Lantm(Model):
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
         path = self._recur(batch.inputs, Schedule(batch.steps, batch.writes), carried)
         said = access.understand(path.emissions)
+        schedule = Schedule(batch.steps, batch.writes)
+        times = jnp.arange(batch.inputs.shape[0])
+        windows = Machinery(access, self.config.policy).seen(carried.window, times, schedule)
         weights = None
         if read_weights:
             limit = carried.window.end + access.write_heads * batch.writes
@@ -247,7 +250,7 @@ class Lantm(Model):
                 seen = visible(path.memory.strengths.shape[1], window, limit)
                 return access.weights(keys[:, : access.read_heads], temperatures, path.memory, seen)
 
-            weights = jax.vmap(weigh)(path.states.position.keys, said.temperatures, path.windows)
+            weights = jax.vmap(weigh)(path.states.position.keys, said.temperatures, windows)
         trace = Trace(
             keys=path.states.position.keys,
             actions=path.states.position.actions,
@@ -257,7 +260,7 @@ class Lantm(Model):
             temperatures=said.temperatures,
             readings=path.states.reading,
             memory=path.memory,
-            windows=path.windows,
+            windows=windows,
             read_weights=weights,
         )
         return Output(self.readout(path.states.hidden), trace)

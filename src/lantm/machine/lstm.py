@@ -71,7 +71,7 @@ class Layer(eqx.Module):
         batch, cells = state.hidden.shape
         weights = Weights(self.recurrent, jnp.zeros((cells, 0)), jnp.zeros((0,)))
         nowhere = Position(jnp.zeros((batch, 0, 1)), jnp.zeros((batch, 0, 1)))
-        start = State(state.hidden, state.cell, jnp.zeros((batch, 0)), nowhere)
+        start = State(jnp.zeros((batch, 0)), state.hidden, state.cell, nowhere)
         nothing = Memory(jnp.zeros((batch, 0, 1)), jnp.zeros((batch, 0, 0)), jnp.zeros((batch, 0)))
         zero = jnp.zeros((), jnp.int32)
         schedule = Schedule(steps, jnp.zeros((batch,), jnp.int32))

@@ -54,19 +54,18 @@ def compact(memory: Memory, window: Window) -> tuple[Memory, Window]:
 
 
 class Policy(eqx.Module):
-    """What is forgotten after a write."""
+    """What is forgotten when."""
 
     @abc.abstractmethod
-    def after_write(self, window: Window) -> Window:
-        """The window of what is still remembered."""
+    def window(self, start: Window, written: Int[Array, "*times"]) -> Window:
+        """What is still remembered of a memory with window `start` when so many slots have been written since."""
 
 
 class Grow(Policy):
     """Nothing is ever forgotten: for problems with an end (the sequence tasks and programs)."""
 
-    def after_write(self, window: Window) -> Window:
-        """The window unchanged."""
-        return window
+    def window(self, start: Window, written: Int[Array, "*times"]) -> Window:
+        return Window(jnp.broadcast_to(start.first, jnp.shape(written)), start.end + written)
 
 
 class DropOldest(Policy):
@@ -82,7 +81,7 @@ class DropOldest(Policy):
                 "give 0 < drop <= limit (the paper's are 60 and 100)"
             )
 
-    def after_write(self, window: Window) -> Window:
-        """The window, moved past the oldest when it is full."""
-        full = window.end - window.first >= self.limit
-        return Window(window.first + jnp.where(full, self.drop, 0), window.end)
+    def window(self, start: Window, written: Int[Array, "*times"]) -> Window:
+        surplus = start.end - start.first + written - self.limit
+        drops = jnp.maximum(surplus // self.drop + 1, 0)
+        return Window(start.first + self.drop * drops, start.end + written)

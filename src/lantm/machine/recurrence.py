@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Int
 
 from lantm.machine.access import Access, Position
 from lantm.machine.controller import CellState, lstm_cell, lstm_cell_backward
-from lantm.machine.memory import Memory, Policy, Window, append, visible
+from lantm.machine.loops import get_row, get_slices, loop, put_row, put_slices
+from lantm.machine.memory import Memory, Policy, Window, visible
 
 
 class Weights(NamedTuple):
@@ -33,9 +33,9 @@ class Weights(NamedTuple):
 class State(NamedTuple):
     """The small state that is carried from step to step, beside the memory."""
 
-    hidden: Float[Array, "batch cells"]
-    cell: Float[Array, "batch cells"]
-    reading: Float[Array, "batch reading"]
+    reading: Float[Array, "*time batch reading"]
+    hidden: Float[Array, "*time batch cells"]
+    cell: Float[Array, "*time batch cells"]
     position: Position
 
 
@@ -51,17 +51,41 @@ class Path(NamedTuple):
 
     states: State  # with a leading axis of time; rows from `steps` on are zero
     emissions: Float[Array, "time batch emission"]
-    windows: Window  # with an axis of time: what each reading could see
     state: State
     memory: Memory
     window: Window
 
 
 class Machinery(NamedTuple):
-    """What the loop depends on that is not differentiated."""
+    """What is the same for every run of a machine: how its heads work, and what its memory forgets."""
 
     access: Access
     policy: Policy
+
+    def slot(self, start: Window, step: Int[Array, "*steps"]) -> Int[Array, "*steps"]:
+        """The first slot that is written in a step."""
+        return start.end + self.access.write_heads * step
+
+    def seen(self, start: Window, step: Int[Array, "*steps"], schedule: Schedule) -> Window:
+        """What a step's reading can see; the step after the last sees what is left in the end."""
+        before = step + 1 if self.access.read_sees_write else step
+        written = self.access.write_heads * jnp.minimum(before, jnp.max(schedule.writes))
+        return self.policy.window(start, written)
+
+    def limit(self, start: Window, schedule: Schedule) -> Int[Array, " batch"]:
+        """The slot where each problem's own writing ends."""
+        return start.end + self.access.write_heads * schedule.writes
+
+
+class Step(NamedTuple):
+    """One step of the machine, before its reading."""
+
+    controller: CellState
+    gates: Float[Array, "batch 4*cells"]
+    emission: Float[Array, "batch emission"]
+    position: Position
+    written: Memory
+    temperatures: Float[Array, "batch read_heads"] | None
 
 
 def recur(
@@ -81,50 +105,34 @@ def recur(
     return _recur(Machinery(access, policy), weights, inputs, start, memory, window, schedule)
 
 
+def take_step(access: Access, weights: Weights, given: Float[Array, "batch 4*cells"], state: State) -> Step:
+    """The controller's step and the heads' (docs/machine.md, "One step"): all but the memory."""
+    preactivation = given + jnp.concatenate([state.reading, state.hidden], axis=-1) @ weights.recurrent
+    controller, gates = lstm_cell(preactivation, state.cell)
+    emission = controller.hidden @ weights.heads + weights.heads_bias
+    return Step(controller, gates, emission, *_interpret(access, emission, state.position))
+
+
 def _interpret(access: Access, emission: Array, before: Position) -> tuple[Position, Memory, Array | None]:
     said = access.understand(emission)
     position = access.move(said, before)
     return position, access.written(said, position), said.temperatures
 
 
-def step(
-    machinery: Machinery,
-    weights: Weights,
-    given: Array,
-    state: State,
-    memory: Memory,
-    window: Window,
-    limit: Array,
-    writing: bool,
-) -> tuple[State, Memory, Window, tuple[Array, Array, Window]]:
-    """One step of the machine (section 1 of the specification in docs/machine.md)."""
-    access, policy = machinery
-    preactivation = given + jnp.concatenate([state.reading, state.hidden], axis=-1) @ weights.recurrent
-    controller, gates = lstm_cell(preactivation, state.cell)
-    emission = controller.hidden @ weights.heads + weights.heads_bias
-    position, written, temperatures = _interpret(access, emission, state.position)
-    after = window
-    if writing:
-        memory = append(memory, written, window.end)
-        after = Window(window.first, window.end + access.write_heads)
-    seen = after if access.read_sees_write else window
-    read_keys = position.keys[:, : access.read_heads]
-    reading = access.read(read_keys, temperatures, memory, visible(memory.strengths.shape[1], seen, limit))
-    if writing:
-        after = policy.after_write(after)
-    return State(*controller, reading, position), memory, after, (gates, emission, seen)
+def _pack(state: State, emission: Array) -> Float[Array, "batch packed"]:
+    """A step's small state and emission as one row, so that a step saves one slice, not six."""
+    leaves = [*jax.tree.leaves(state), emission]
+    return jnp.concatenate([leaf.reshape(leaf.shape[0], -1) for leaf in leaves], axis=-1)
 
 
-def _put(stack: Any, row: Any, at: Array) -> Any:
-    return jax.tree.map(lambda s, r: lax.dynamic_update_index_in_dim(s, r, at, axis=0), stack, row)
-
-
-def _get(stack: Any, at: Array) -> Any:
-    return jax.tree.map(lambda s: lax.dynamic_index_in_dim(s, at, axis=0, keepdims=False), stack)
-
-
-def _room(row: Any, rows: int) -> Any:
-    return jax.tree.map(lambda r: jnp.zeros((rows, *r.shape), r.dtype), row)
+def _unpack(like: State, packed: Float[Array, "*time batch packed"]) -> tuple[State, Array]:
+    leaves, structure = jax.tree.flatten(like)
+    found, begin = [], 0
+    for leaf in leaves:
+        size = leaf[0].size
+        found.append(packed[..., begin : begin + size].reshape(*packed.shape[:-1], *leaf.shape[1:]))
+        begin += size
+    return jax.tree.unflatten(structure, found), packed[..., begin:]
 
 
 def _forward(
@@ -135,33 +143,42 @@ def _forward(
     memory: Memory,
     window: Window,
     schedule: Schedule,
-) -> tuple[Path, tuple[State, Array]]:
-    capacity, batch, _ = inputs.shape
-    steps, write_steps = schedule.steps, jnp.max(schedule.writes)
-    limit = window.end + machinery.access.write_heads * schedule.writes
-    # Row t of `states` is the state before step t, so row 0 is the start.
-    states = _put(_room(start, capacity + 1), start, jnp.zeros((), jnp.int32))
-    rows = _room((inputs[0], jnp.zeros((batch, machinery.access.emission_size), inputs.dtype), window), capacity)
+) -> tuple[Path, tuple[Array, Array]]:
+    access = machinery.access
+    time, batch, preactivations = inputs.shape
+    limit = machinery.limit(window, schedule)
+    slots = memory.strengths.shape[1]
+    # Row t is the state before step t, with the emission that led to it: row 0 is the start.
+    first = _pack(start, jnp.zeros((batch, access.emission_size), inputs.dtype))
+    rows = put_row(jnp.zeros((time + 1, *first.shape), first.dtype), first, jnp.zeros((), jnp.int32))
+    gates = jnp.zeros((time, batch, preactivations), inputs.dtype)
 
-    def body(t: Array, carry: Any, writing: bool, memory_read_only: Memory | None = None) -> Any:
-        state, memory, window, states, rows = carry
-        memory = memory if memory_read_only is None else memory_read_only
-        state, memory, window, row = step(machinery, weights, _get(inputs, t), state, memory, window, limit, writing)
-        memory = memory if memory_read_only is None else None
-        return state, memory, window, _put(states, state, t + 1), _put(rows, row, t)
+    def read(t: Array, step: Step, memory: Memory, rows: Array, gates: Array) -> tuple[State, Array, Array]:
+        keys = step.position.keys[:, : access.read_heads]
+        seen = visible(slots, machinery.seen(window, t, schedule), limit)
+        reading = access.read(keys, step.temperatures, memory, seen)
+        state = State(reading, *step.controller, step.position)
+        return state, put_row(rows, _pack(state, step.emission), t + 1), put_row(gates, step.gates, t)
 
-    turn = jnp.minimum(write_steps, steps)
-    carry = (start, memory, window, states, rows)
-    carry = lax.fori_loop(0, turn, partial(body, writing=True), carry)
-    # The answer phase writes nothing: there the memory is a constant of the loop.
-    _, memory, window, _, _ = carry
-    carry = (carry[0], None, *carry[2:])
-    answer = partial(body, writing=False, memory_read_only=memory)
-    state, _, window, states, rows = lax.fori_loop(turn, steps, answer, carry)
-    gates, emissions, windows = rows
-    after = jax.tree.map(lambda s: s[1:], states)
-    path = Path(after, emissions, windows, state, memory, window)
-    return path, (states, gates)
+    def input_step(t: Array, carry: tuple[State, Array, Array, Memory]) -> tuple[State, Array, Array, Memory]:
+        state, rows, gates, memory = carry
+        step = take_step(access, weights, get_row(inputs, t), state)
+        at = machinery.slot(window, t)
+        memory = Memory(*(put_slices(old, new, at, axis=1) for old, new in zip(memory, step.written, strict=True)))
+        return *read(t, step, memory, rows, gates), memory
+
+    turn = jnp.minimum(jnp.max(schedule.writes), schedule.steps)
+    state, rows, gates, memory = loop(0, turn, input_step, (start, rows, gates, memory))
+
+    def answer_step(t: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+        # Nothing is written while answering: here the memory is a constant of the loop.
+        state, rows, gates = carry
+        return read(t, take_step(access, weights, get_row(inputs, t), state), memory, rows, gates)
+
+    state, rows, gates = loop(turn, schedule.steps, answer_step, (state, rows, gates))
+    states, emissions = _unpack(start, rows[1:])
+    end = machinery.policy.window(window, access.write_heads * turn)
+    return Path(states, emissions, state, memory, end), (rows, gates)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -186,77 +203,86 @@ def _recur_forward(
     window: Window,
     schedule: Schedule,
 ) -> tuple[Path, Any]:
-    path, (states, gates) = _forward(machinery, weights, inputs, start, memory, window, schedule)
-    saved = (weights, states, gates, path.emissions, path.windows, path.memory, window, schedule)
-    return path, saved
+    path, (rows, gates) = _forward(machinery, weights, inputs, start, memory, window, schedule)
+    return path, (weights, start, rows, gates, path.memory, window, schedule)
 
 
 def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
-    access, _ = machinery
-    weights, states, gates, emissions, windows, memory, window, schedule = saved
-    steps, write_steps = schedule.steps, jnp.max(schedule.writes)
-    limit = window.end + access.write_heads * schedule.writes
-    reading_size = states.reading.shape[-1]
-    first_slot = window.end
+    access = machinery.access
+    weights, start, rows, gates, memory, window, schedule = saved
+    reading_size = start.reading.shape[-1]
+    limit = machinery.limit(window, schedule)
+    slots = memory.strengths.shape[1]
 
-    def body(i: Array, carry: Any, writing: bool, last: Array) -> Any:
-        d_state, d_memory, d_preactivations, d_emissions = carry
-        t = last - i
-        before = _get(states, t)
-        d_state = jax.tree.map(jnp.add, d_state, _get(cotangent.states, t))
-        emission = _get(emissions, t)
-
-        (position, _, temperatures), pull_heads = jax.vjp(partial(_interpret, access), emission, before.position)
-        seen = visible(memory.strengths.shape[1], _get(windows, t), limit)
-        read_keys = position.keys[:, : access.read_heads]
+    def read_back(t: Array, d_state: State, d_memory: Memory) -> tuple[State, State, State, Memory, Any]:
+        """From the state after step t back through its reading."""
+        d_state = jax.tree.map(lambda d, rows: d + get_row(rows, t), d_state, cotangent.states)
+        d_emission = get_row(cotangent.emissions, t)
+        before, _ = _unpack(start, get_row(rows, t))
+        after, emission = _unpack(start, get_row(rows, t + 1))
+        (position, _, temperatures), pull = jax.vjp(partial(_interpret, access), emission, before.position)
         d_read_keys, d_temperatures, d_seen = access.read_backward(
-            read_keys, temperatures, memory, seen, _get(states.reading, t + 1), d_state.reading
-        )
-        d_memory = jax.tree.map(jnp.add, d_memory, d_seen)
-        slot = first_slot + t * access.write_heads
-        d_written = jax.tree.map(
-            lambda d: (
-                lax.dynamic_slice_in_dim(d, slot, access.write_heads, axis=1)
-                if writing
-                else jnp.zeros((d.shape[0], access.write_heads, *d.shape[2:]), d.dtype)
-            ),
-            d_memory,
+            position.keys[:, : access.read_heads],
+            temperatures,
+            memory,
+            visible(slots, machinery.seen(window, t, schedule), limit),
+            after.reading,
+            d_state.reading,
         )
         d_keys = d_state.position.keys.at[:, : access.read_heads].add(d_read_keys)
-        d_position = Position(d_keys, d_state.position.actions)
-        d_emission, d_before = pull_heads((d_position, d_written, d_temperatures))
-        d_emission = d_emission + _get(cotangent.emissions, t)
+        d_state = d_state._replace(position=Position(d_keys, d_state.position.actions))
+        d_memory = jax.tree.map(jnp.add, d_memory, d_seen)
+
+        def pull_heads(d_written: Memory) -> tuple[Array, Position]:
+            d_said, d_before = pull((d_state.position, d_written, d_temperatures))
+            return d_emission + d_said, d_before
+
+        return d_state, before, after, d_memory, pull_heads
+
+    def control_back(
+        t: Array, before: State, after: State, d_state: State, d_emission: Array, d_position: Position
+    ) -> tuple[State, Array]:
+        """Back through the controller, to the state before step t."""
         d_hidden = d_state.hidden + d_emission @ weights.heads.T
         d_preactivation, d_cell = lstm_cell_backward(
-            _get(gates, t), before.cell, _get(states.cell, t + 1), CellState(d_hidden, d_state.cell)
+            get_row(gates, t), before.cell, after.cell, CellState(d_hidden, d_state.cell)
         )
         d_joined = d_preactivation @ weights.recurrent.T
-        d_state = State(d_joined[:, reading_size:], d_cell, d_joined[:, :reading_size], d_before)
+        return State(d_joined[:, :reading_size], d_joined[:, reading_size:], d_cell, d_position), d_preactivation
+
+    def step_back(t: Array, carry: Any, writing: bool) -> Any:
+        d_state, d_memory, d_preactivations, d_emissions = carry
+        d_state, before, after, d_memory, pull_heads = read_back(t, d_state, d_memory)
+        if writing:
+            at = machinery.slot(window, t)
+            d_written = Memory(*(get_slices(d, at, access.write_heads, axis=1) for d in d_memory))
+        else:
+            d_written = Memory(*(jnp.zeros_like(d[:, : access.write_heads]) for d in d_memory))
+        d_emission, d_position = pull_heads(d_written)
+        d_state, d_preactivation = control_back(t, before, after, d_state, d_emission, d_position)
         return (
             d_state,
             d_memory,
-            _put(d_preactivations, d_preactivation, t),
-            _put(d_emissions, d_emission, t),
+            put_row(d_preactivations, d_preactivation, t),
+            put_row(d_emissions, d_emission, t),
         )
 
-    turn = jnp.minimum(write_steps, steps)
-    carry = (
-        cotangent.state,
-        cotangent.memory,
-        jnp.zeros_like(gates),
-        jnp.zeros_like(emissions),
-    )
-    carry = lax.fori_loop(0, steps - turn, partial(body, writing=False, last=steps - 1), carry)
-    carry = lax.fori_loop(0, turn, partial(body, writing=True, last=turn - 1), carry)
+    steps = schedule.steps
+    turn = jnp.minimum(jnp.max(schedule.writes), steps)
+    carry = (cotangent.state, cotangent.memory, jnp.zeros_like(gates), jnp.zeros_like(cotangent.emissions))
+    carry = loop(0, steps - turn, lambda i, carry: step_back(steps - 1 - i, carry, writing=False), carry)
+    carry = loop(0, turn, lambda i, carry: step_back(turn - 1 - i, carry, writing=True), carry)
     d_start, d_memory, d_preactivations, d_emissions = carry
 
     # What was written has passed its cotangent on to the controller; the rest was there at the start.
-    free = jnp.arange(memory.strengths.shape[1]) >= first_slot
+    free = jnp.arange(slots) >= window.end
     d_memory = jax.tree.map(lambda d: jnp.where(free.reshape(-1, *[1] * (d.ndim - 2)), 0, d), d_memory)
-    joined = jnp.concatenate([states.reading[:-1], states.hidden[:-1]], axis=-1)
+    cells = start.hidden.shape[-1]
+    joined = rows[:-1, :, : reading_size + cells]  # reading and hidden state before every step
+    hidden = rows[1:, :, reading_size : reading_size + cells]
     d_weights = Weights(
         recurrent=jnp.einsum("tbi,tbj->ij", joined, d_preactivations),
-        heads=jnp.einsum("tbi,tbj->ij", states.hidden[1:], d_emissions),
+        heads=jnp.einsum("tbi,tbj->ij", hidden, d_emissions),
         heads_bias=jnp.sum(d_emissions, axis=(0, 1)),
     )
     return d_weights, d_preactivations, d_start, d_memory, None, None

@@ -12,8 +12,8 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from lantm.machine.access import Access
-from lantm.machine.memory import Memory, Policy, Window
-from lantm.machine.recurrence import Machinery, Path, Schedule, State, Weights, step
+from lantm.machine.memory import Memory, Policy, Window, append, visible
+from lantm.machine.recurrence import Machinery, Path, Schedule, State, Weights, take_step
 
 
 def recur_by_scan(
@@ -27,25 +27,25 @@ def recur_by_scan(
     schedule: Schedule,
 ) -> Path:
     """Does what `lantm.machine.recurrence.recur` does."""
-    limit = window.end + access.write_heads * schedule.writes
-    write_steps = jnp.max(schedule.writes)
     machinery = Machinery(access, policy)
+    limit = machinery.limit(window, schedule)
+    write_steps = jnp.minimum(jnp.max(schedule.writes), schedule.steps)
 
     def one_step(carry: Any, row: tuple[Array, Array]) -> tuple[Any, Any]:
         t, given = row
-
-        def take(writing: bool) -> tuple[Any, Any]:
-            state, memory, window = carry
-            state, memory, window, (_, emission, seen) = step(
-                machinery, weights, given, state, memory, window, limit, writing
-            )
-            return (state, memory, window), (state, emission, seen)
-
-        new, rows = lax.cond(t < write_steps, lambda: take(True), lambda: take(False))
+        state, memory = carry
+        step = take_step(access, weights, given, state)
+        written = append(memory, step.written, machinery.slot(window, t))
+        memory = jax.tree.map(lambda new, old: jnp.where(t < write_steps, new, old), written, memory)
+        seen = visible(memory.strengths.shape[1], machinery.seen(window, t, schedule), limit)
+        reading = access.read(step.position.keys[:, : access.read_heads], step.temperatures, memory, seen)
+        after = State(reading, *step.controller, step.position)
         running = t < schedule.steps
-        carry = jax.tree.map(lambda after, before: jnp.where(running, after, before), new, carry)
-        return carry, jax.tree.map(lambda row: jnp.where(running, row, jnp.zeros_like(row)), rows)
+        state = jax.tree.map(lambda new, old: jnp.where(running, new, old), after, state)
+        rows = jax.tree.map(lambda new: jnp.where(running, new, 0), (after, step.emission))
+        return (state, memory), rows
 
     rows = (jnp.arange(inputs.shape[0]), inputs)
-    (state, memory, window), (states, emissions, windows) = lax.scan(one_step, (start, memory, window), rows)
-    return Path(states, emissions, windows, state, memory, window)
+    (state, memory), (states, emissions) = lax.scan(one_step, (start, memory), rows)
+    end = policy.window(window, access.write_heads * write_steps)
+    return Path(states, emissions, state, memory, end)

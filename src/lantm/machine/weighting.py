@@ -1,10 +1,14 @@
 """How squared distances become read weights: the paper's InvNorm and SoftMax (section 3.1, "Read").
 
-Both are exact in the limit where the read key meets an address (that memory alone is read), and both
-have finite values and gradients for all squared distances that a float32 holds.
+Both are exact in the limit where the read key meets an address (that memory alone is read), and both have
+finite values and gradients for all squared distances that a float32 holds. The gradients are written out: a
+weight is a share of a total, so what matters of an affinity is its logarithm, whose slope is small wherever
+the affinity itself, or its reciprocal, would leave the range of float32.
 """
 
 import abc
+from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,10 +19,31 @@ from lantm.errors import LantmError
 
 # A temperature below this would turn distances of ordinary size into overflow.
 _COLDEST = 1e-6
-# exp(-_FADED) is zero to float32: distances are cut there, so that no gradient meets an infinity.
+# exp(-_FADED) is zero to float32: distances are cut there.
 _FADED = 100.0
 # Squared distances above this are taken for it, so that their reciprocals are not lost to float32.
 _FARTHEST = 1e37
+# Strengths below this are taken for it where they are divided by.
+_FAINTEST = 1e-20
+
+
+class Shares(NamedTuple):
+    """What a read divides up: a memory's weight is its share times its strength."""
+
+    shares: Float[Array, "*reads slots"]
+    strengths: Float[Array, "*#reads slots"]
+
+    @property
+    def weights(self) -> Float[Array, "*reads slots"]:
+        """The read weights."""
+        return self.strengths * self.shares
+
+
+class Slopes(NamedTuple):
+    """The derivatives of an affinity's logarithm."""
+
+    distance: Float[Array, "*#reads #slots"]
+    temperature: Float[Array, "*reads slots"] | None
 
 
 class Weighting(eqx.Module):
@@ -40,13 +65,60 @@ class Weighting(eqx.Module):
     ) -> Float[Array, "*reads slots"]:
         """Weights before normalisation and strengths, in any scale: zero where not visible."""
 
-    def normaliser(
-        self, affinities: Float[Array, "*reads slots"], strengths: Float[Array, "*#reads slots"]
-    ) -> Float[Array, "*reads 1"]:
-        """What turns affinities into shares: a share times its strength is a weight."""
-        total = jnp.sum(strengths * affinities if self.renormalise else affinities, axis=-1, keepdims=True)
-        # Without memories the total is 0. With `renormalise`, so it is when all strengths vanish.
-        return 1 / jnp.maximum(total, jnp.finfo(total.dtype).tiny)
+    @abc.abstractmethod
+    def slopes(
+        self,
+        squared_distances: Float[Array, "*reads slots"],
+        visible: Bool[Array, "*#reads slots"],
+        temperature: Float[Array, "*reads"] | None,
+    ) -> Slopes:
+        """How the logarithm of an affinity changes with its distance and temperature."""
+
+    def share(
+        self,
+        squared_distances: Float[Array, "*reads slots"],
+        strengths: Float[Array, "*#reads slots"],
+        visible: Bool[Array, "*#reads slots"],
+        temperature: Float[Array, "*reads"] | None = None,
+    ) -> Shares:
+        """Divides a read up among the memories; nothing is shared out when no memory is visible."""
+        affinities = self.affinities(squared_distances, visible, temperature)
+        if self.renormalise:
+            strengths = jnp.maximum(strengths, _FAINTEST)
+            total = jnp.sum(strengths * affinities, axis=-1, keepdims=True)
+        else:
+            total = jnp.sum(affinities, axis=-1, keepdims=True)
+        return Shares(affinities * (1 / jnp.maximum(total, jnp.finfo(total.dtype).tiny)), strengths)
+
+    def pull_back(
+        self,
+        shared: Shares,
+        gains: Float[Array, "*reads slots"],
+        gain: Float[Array, "*reads 1"],
+        squared_distances: Float[Array, "*reads slots"],
+        visible: Bool[Array, "*#reads slots"],
+        temperature: Float[Array, "*reads"] | None,
+    ) -> tuple[Float[Array, "*reads slots"], Float[Array, "*reads slots"], Float[Array, "*reads"] | None]:
+        """The cotangents of distances, strengths and temperature.
+
+        `gains` are the cotangents of the weights: what a whole read of each memory would gain. `gain` is what
+        the read as it is gains, the sum of weights times gains. What a memory's affinity is worth is the first
+        less the second.
+        """
+        shares, strengths = shared
+        if self.renormalise:
+            d_strengths = shares * (gains - gain)
+            d_logarithms = shared.weights * (gains - gain)
+        else:
+            d_strengths = shares * gains
+            d_logarithms = shares * (strengths * gains - gain)
+        slopes = self.slopes(squared_distances, visible, temperature)
+        d_temperature = None
+        if temperature is not None:
+            d_temperature = jnp.zeros_like(temperature)
+            if slopes.temperature is not None:
+                d_temperature = jnp.sum(d_logarithms * slopes.temperature, axis=-1)
+        return d_logarithms * slopes.distance, d_strengths, d_temperature
 
     def __call__(
         self,
@@ -56,8 +128,8 @@ class Weighting(eqx.Module):
         temperature: Float[Array, "*reads"] | None = None,
     ) -> Float[Array, "*reads slots"]:
         """The read weights w_i; all zero when no memory is visible."""
-        affinities = self.affinities(squared_distances, visible, temperature)
-        return strengths * affinities * self.normaliser(affinities, strengths)
+        strengths = jnp.broadcast_to(strengths, squared_distances.shape)
+        return _weigh(self, squared_distances, strengths, visible, temperature)
 
 
 class InvNorm(Weighting):
@@ -92,14 +164,20 @@ class InvNorm(Weighting):
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
     ) -> Float[Array, "*reads slots"]:
-        """(d_i + epsilon)^-power, scaled to be free of overflow."""
+        """(d_i + epsilon)^-power, or ((d_min + epsilon) / (d_i + epsilon))^power where that might overflow."""
         softened = squared_distances + self.epsilon
-        if self.power == 1.0:
-            # Between 1/epsilon and this bound no reciprocal leaves float32: nothing to scale.
+        if self.power == 1.0 and not self.renormalise:
             return jnp.where(visible, 1 / jnp.minimum(softened, _FARTHEST), 0.0)
-        # The scale cancels in the normalisation, so it is a constant to the gradient.
-        nearest = jax.lax.stop_gradient(_smallest_visible(softened, visible))
-        return jnp.where(visible, nearest / softened, 0.0) ** self.power
+        return jnp.where(visible, _smallest_visible(softened, visible) / softened, 0.0) ** self.power
+
+    def slopes(
+        self,
+        squared_distances: Float[Array, "*reads slots"],
+        visible: Bool[Array, "*#reads slots"],
+        temperature: Float[Array, "*reads"] | None,
+    ) -> Slopes:
+        """-power / (d_i + epsilon)."""
+        return Slopes(-self.power / (squared_distances + self.epsilon), None)
 
 
 class SoftMax(Weighting):
@@ -127,17 +205,69 @@ class SoftMax(Weighting):
         temperature: Float[Array, "*reads"] | None,
     ) -> Float[Array, "*reads slots"]:
         """exp(-(d_i - d_min) / T): the exponential law, scaled to be free of overflow."""
+        return jnp.where(visible, jnp.exp(-self._coldness(squared_distances, visible, temperature)), 0.0)
+
+    def slopes(
+        self,
+        squared_distances: Float[Array, "*reads slots"],
+        visible: Bool[Array, "*#reads slots"],
+        temperature: Float[Array, "*reads"] | None,
+    ) -> Slopes:
+        """-1 / T and d_i / T^2, of which only differences matter."""
+        warmth = self._warmth(temperature, squared_distances.dtype)
+        by_temperature = None
+        if self.emits_temperature and temperature is not None:
+            excess = self._coldness(squared_distances, visible, temperature)
+            by_temperature = jnp.where((temperature > _COLDEST)[..., None], excess / warmth, 0.0)
+        return Slopes(-1 / warmth, by_temperature)
+
+    def _warmth(self, temperature: Float[Array, "*reads"] | None, dtype: jnp.dtype) -> Float[Array, "*#reads 1"]:
         if self.temperature is not None:
-            warmth: Array = jnp.asarray(self.temperature, squared_distances.dtype)
-        else:
-            assert temperature is not None
-            warmth = jnp.maximum(temperature, _COLDEST)[..., None]
-        nearest = jax.lax.stop_gradient(_smallest_visible(squared_distances, visible))
-        excess = jnp.clip(squared_distances - nearest, 0.0, _FADED * warmth)
-        return jnp.where(visible, jnp.exp(-excess / warmth), 0.0)
+            return jnp.full((1,), max(self.temperature, _COLDEST), dtype)
+        assert temperature is not None
+        return jnp.maximum(temperature, _COLDEST)[..., None]
+
+    def _coldness(
+        self,
+        squared_distances: Float[Array, "*reads slots"],
+        visible: Bool[Array, "*#reads slots"],
+        temperature: Float[Array, "*reads"] | None,
+    ) -> Float[Array, "*reads slots"]:
+        """(d_i - d_min) / T, cut off where its exponential has faded."""
+        warmth = self._warmth(temperature, squared_distances.dtype)
+        excess = squared_distances - _smallest_visible(squared_distances, visible)
+        return jnp.clip(excess / warmth, 0.0, _FADED)
 
 
 def _smallest_visible(
     distances: Float[Array, "*reads slots"], visible: Bool[Array, "*#reads slots"]
 ) -> Float[Array, "*reads 1"]:
     return jnp.min(distances, axis=-1, where=visible, initial=jnp.finfo(distances.dtype).max, keepdims=True)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _weigh(
+    weighting: Weighting, distances: Array, strengths: Array, visible: Array, temperature: Array | None
+) -> Array:
+    return weighting.share(distances, strengths, visible, temperature).weights
+
+
+def _weigh_forward(
+    weighting: Weighting, distances: Array, strengths: Array, visible: Array, temperature: Array | None
+) -> tuple[Array, tuple[Shares, Array, Array, Array | None]]:
+    shared = weighting.share(distances, strengths, visible, temperature)
+    return shared.weights, (shared, distances, visible, temperature)
+
+
+def _weigh_backward(
+    weighting: Weighting, saved: tuple[Shares, Array, Array, Array | None], cotangent: Array
+) -> tuple[Array, Array, None, Array | None]:
+    shared, distances, visible, temperature = saved
+    gain = jnp.sum(shared.weights * cotangent, axis=-1, keepdims=True)
+    d_distances, d_strengths, d_temperature = weighting.pull_back(
+        shared, cotangent, gain, distances, visible, temperature
+    )
+    return d_distances, d_strengths, None, d_temperature
+
+
+_weigh.defvjp(_weigh_forward, _weigh_backward)

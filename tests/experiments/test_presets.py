@@ -1,0 +1,59 @@
+"""Presets: the paper's sizes and rates for every task and model."""
+
+import pytest
+
+from lantm.errors import LantmError
+from lantm.experiments import MODELS, RECIPES, preset
+from lantm.machine import LantmConfig, LstmConfig
+from lantm.tasks import TASKS
+from lantm.training import ModelName, Recipe
+
+
+@pytest.mark.parametrize(
+    ("task", "cells", "embedding", "softmax_embedding", "lstm_embedding", "rate"),
+    [
+        ("copy", 50, 7, 7, 7, 0.02),
+        ("reverse", 50, 7, 7, 7, 0.02),
+        ("bigramFlip", 100, 7, 10, 7, 0.02),
+        ("bigramFlip[unit=bigrams]", 100, 7, 10, 7, 0.02),
+        ("double", 50, 7, 14, 64, 0.02),
+        ("addition", 50, 14, 14, 64, 0.01),
+    ],
+)
+def test_the_papers_table(
+    task: str, cells: int, embedding: int, softmax_embedding: int, lstm_embedding: int, rate: float
+) -> None:
+    for model, size in (("lantm-invnorm", embedding), ("lantm-softmax", softmax_embedding)):
+        experiment = preset(task, model)
+        machine = experiment.machine
+        assert isinstance(machine, LantmConfig)
+        assert (machine.cells, machine.embedding, machine.memory_width) == (cells, size, 20)
+        assert model == f"lantm-{machine.weighting}"
+        assert experiment.recipe.learning_rate == rate
+        assert experiment.recipe.schedule == "plateau"
+    baseline = preset(task, "lstm")
+    assert isinstance(baseline.machine, LstmConfig)
+    assert (baseline.machine.layers, baseline.machine.cells) == (4, 256)
+    assert baseline.machine.embedding == lstm_embedding
+    assert (baseline.recipe.learning_rate, baseline.recipe.schedule) == (0.0002, "constant")
+
+
+def test_the_papers_recipe() -> None:
+    recipe = preset("copy", "lantm-invnorm").recipe
+    assert (recipe.batches, recipe.batch_size, recipe.test_batches) == (10, 32, 100)
+    assert recipe.clip == Recipe().clip
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_name_leads_somewhere(recipe: str, model: ModelName) -> None:
+    for task in (*TASKS, "yours.module:Task"):
+        experiment = preset(task, model, recipe)
+        assert (experiment.task, experiment.model, experiment.recipe_name) == (task, model, recipe)
+
+
+def test_names_that_lead_nowhere() -> None:
+    with pytest.raises(LantmError, match="unknown recipe 'papre': known are paper"):
+        preset("copy", "lstm", "papre")
+    with pytest.raises(LantmError, match="unknown model 'gru': known are lantm-invnorm"):
+        preset("copy", "gru")  # type: ignore[arg-type]

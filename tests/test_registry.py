@@ -1,0 +1,147 @@
+"""Things found by name: options, suggestions, and classes in files of the user's."""
+
+import pathlib
+import sys
+import textwrap
+
+import pytest
+
+from lantm.errors import LantmError
+from lantm.registry import Registry
+from lantm.tasks import TASKS, BigramFlip, Copy, Lengths, make_task
+
+
+class Animal:
+    def __init__(self, legs: int = 4, name: str = "", tame: bool = False, weight: float = 1.0):
+        if legs < 0:
+            raise ValueError("legs below zero")
+        self.values = (legs, name, tame, weight)
+
+
+@pytest.fixture
+def animals() -> Registry[Animal]:
+    registry = Registry("animal", Animal)
+    registry.add("cat", Animal)
+    registry.add("dog", lambda **options: Animal(**{"legs": 3, **options}))
+    return registry
+
+
+@pytest.fixture
+def here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """An empty folder to be in, and an import path to be forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    return tmp_path
+
+
+def refusal(registry: Registry[Animal], name: str) -> str:
+    with pytest.raises(LantmError) as caught:
+        registry.make(name)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_names(animals: Registry[Animal]) -> None:
+    assert list(animals) == ["cat", "dog"]
+    assert "cat" in animals
+    assert "cow" not in animals
+    assert animals.make("dog").values[0] == 3
+    with pytest.raises(ValueError, match="registered already"):
+        animals.add("cat", Animal)
+
+
+def test_options(animals: Registry[Animal]) -> None:
+    assert animals.make("cat[]").values == (4, "", False, 1.0)
+    assert animals.make("cat[legs=7, name=tom,tame=true,weight=2.5]").values == (7, "tom", True, 2.5)
+    flip = make_task("bigramFlip[unit=bigrams]")
+    assert isinstance(flip, BigramFlip)
+    assert flip.unit == "bigrams"
+    assert flip.train_lengths == Lengths(2, 32)
+    assert make_task("copy[data_symbols=128]").vocabulary == 131
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("cat[legs]", "'legs' in 'cat[legs]' is not an option: write field=value"),
+        ("cat[legs=4", "is not the name of a animal: write name or name[field=value,...]"),
+        ("cat[a=[1]]", "is not the name of a animal"),
+        ("", "is not the name of a animal"),
+        ("cat[wings=2]", "cannot make the animal 'cat' with the options {'wings': 2}"),
+        ("cat[legs=-1]", "legs below zero"),
+        ("cat[legs=x]", "cannot make the animal 'cat'"),
+        ("cta", "did you mean 'cat'? known are cat, dog, or name your own as module:Name"),
+        ("elephant", "unknown animal 'elephant': known are cat, dog"),
+    ],
+)
+def test_names_that_lead_nowhere(animals: Registry[Animal], name: str, message: str) -> None:
+    assert message in refusal(animals, name)
+
+
+def test_tasks_are_suggested() -> None:
+    with pytest.raises(LantmError, match="unknown task 'revrese': did you mean 'reverse'"):
+        make_task("revrese")
+    assert list(TASKS) == ["copy", "reverse", "bigramFlip", "double", "addition"]
+    with pytest.raises(LantmError, match="cannot count lengths in 'metres'"):
+        make_task("bigramFlip[unit=metres]")
+
+
+# A module of the user's.
+
+
+def test_a_class_in_the_current_folder(here: pathlib.Path) -> None:
+    (here / "zoo_of_mine.py").write_text(
+        "from lantm.tasks import Copy\n\nclass Echo(Copy):\n    name = 'echo'\n\nloud = Echo(data_symbols=7)\n"
+    )
+    assert isinstance(make_task("zoo_of_mine:Echo"), Copy)
+    assert make_task("zoo_of_mine:Echo[data_symbols=5]").vocabulary == 8
+    assert make_task("zoo_of_mine:loud").vocabulary == 10, "an object that is one already"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:Name", "cannot import the task 'no_such_module:Name': ModuleNotFoundError"),
+        ("lantm.tasks:Nothing", "module 'lantm.tasks' has no 'Nothing' to use as task"),
+        ("lantm.tasks:", "has no ''"),
+        (":Copy", "cannot import the task ':Copy'"),
+        (".tasks:Copy", "cannot import the task '.tasks:Copy'"),
+        ("lantm.tasks:make_task", "is not a Task: derive it from that class"),
+        ("lantm.tasks:Lengths", "is not a Task: derive it from that class"),
+        ("lantm.tasks:Task", "cannot make the task 'lantm.tasks:Task'"),
+    ],
+)
+def test_a_module_or_name_that_is_not_there(here: pathlib.Path, name: str, message: str) -> None:
+    with pytest.raises(LantmError) as caught:
+        make_task(name)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [("def f(:\n", "SyntaxError"), ("1 / 0\n", "ZeroDivisionError: division by zero"), ("import nowhere\n", "nowhere")],
+)
+def test_a_file_with_a_mistake(here: pathlib.Path, body: str, message: str) -> None:
+    name = f"mistaken_{message[:4].lower()}"
+    (here / f"{name}.py").write_text(body)
+    with pytest.raises(LantmError, match=message):
+        make_task(f"{name}:Task")
+
+
+def test_nothing_is_called_that_is_not_a_task(here: pathlib.Path) -> None:
+    """Names come out of run folders too, which may come from anywhere."""
+    (here / "trap.py").write_text(
+        textwrap.dedent("""
+            import pathlib
+            def spring(**options):
+                pathlib.Path("sprung").touch()
+            class Spring:
+                def __init__(self, **options):
+                    spring()
+            """)
+    )
+    for name in ("trap:spring", "trap:Spring", "trap:spring[path=x]"):
+        with pytest.raises(LantmError, match="is not a Task"):
+            make_task(name)
+    assert not (here / "sprung").exists()

@@ -1,0 +1,98 @@
+"""A run that was stopped and resumed ends like one that was not: the same weights, the same metrics."""
+
+import pathlib
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lantm.training import Experiment, Progress, RunFolder, load_learners, train
+from lantm.training.checkpoint import named_arrays
+
+
+def stops_after(epochs: int) -> tuple[Callable[[], bool], Callable[[Progress], None]]:
+    """A question and a watcher: stop once so many epochs were seen."""
+    seen: list[int] = []
+    return (lambda: len(seen) >= epochs), (lambda progress: seen.append(progress.epoch))
+
+
+def assert_same_run(folder: RunFolder, trained) -> None:
+    expected, found = named_arrays(load_learners(trained.folder)[3]), named_arrays(load_learners(folder)[3])
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, f"{name} bit for bit")
+    assert metrics(folder) == metrics(trained.folder)
+    names = [path.name for path in sorted((folder.path / "checkpoints").iterdir())]
+    assert names[-1] == "epoch-000006.safetensors"
+
+
+def metrics(folder: RunFolder) -> bytes:
+    return (folder.path / "metrics.jsonl").read_bytes()
+
+
+def stopped(experiment: Experiment, path: pathlib.Path, epochs: int) -> RunFolder:
+    folder = RunFolder.create(path, experiment, {})
+    stop, watch = stops_after(epochs)
+    result = train(experiment, folder, stop=stop, watch=watch)
+    assert (result.epoch, result.complete, result.scores) == (epochs, False, {})
+    return folder
+
+
+@pytest.mark.parametrize("epochs", [0, 3], ids=["before the first epoch", "between two tests"])
+def test_stopped_and_resumed(tiny: Experiment, trained, tmp_path: pathlib.Path, epochs: int) -> None:
+    folder = stopped(tiny, tmp_path / "run", epochs)
+    assert folder.has_checkpoint() == (epochs > 0)
+    warnings: list[str] = []
+    result = train(tiny, folder, resume=True, warn=warnings.append)
+    assert result.complete
+    assert result.epoch == 6
+    assert warnings == []
+    assert_same_run(folder, trained)
+    for scale, scores in result.scores.items():
+        np.testing.assert_array_equal(scores.coarse, trained.result.scores[scale].coarse)
+        np.testing.assert_array_equal(scores.fine, trained.result.scores[scale].fine)
+
+
+def test_killed_between_the_lines(tiny: Experiment, trained, copy_of_run: Callable[[], RunFolder]) -> None:
+    """The newest checkpoint is cut off, metrics are ahead of the one before it, and the last line is half written."""
+    folder = copy_of_run()
+    newest = folder.path / "checkpoints" / "epoch-000006.safetensors"
+    newest.write_bytes(newest.read_bytes()[:1000])
+    with open(folder.path / "metrics.jsonl", "a") as file:
+        file.write('{"epoch": 7, "seed": 0, "lo')
+    warnings: list[str] = []
+    train(tiny, folder, resume=True, warn=warnings.append)
+    assert len(warnings) == 1
+    assert "epoch-000006.safetensors is damaged" in warnings[0]
+    assert_same_run(folder, trained)
+
+
+def test_a_complete_run_is_not_trained_on(tiny: Experiment, trained, copy_of_run: Callable[[], RunFolder]) -> None:
+    folder = copy_of_run()
+    seen: list[Progress] = []
+    result = train(tiny, folder, resume=True, watch=seen.append)
+    assert result.complete
+    assert seen == []
+    assert_same_run(folder, trained)
+
+
+def test_a_seed_that_diverges_in_a_run(tiny: Experiment, trained, tmp_path: pathlib.Path) -> None:
+    """From epoch 2 on one seed of four is not finite: it is counted in the metrics, the others do not notice."""
+    folder = stopped(tiny, tmp_path / "run", 2)
+    learners = load_learners(folder)[3]
+    bias = learners.model.readout.bias.at[1].set(jnp.nan)
+    broken = learners._replace(model=eqx.tree_at(lambda model: model.readout.bias, learners.model, bias))
+    folder.save_checkpoint(2, broken)
+    result = train(tiny, folder, resume=True)
+
+    ours, theirs = list(folder.metrics()), list(trained.folder.metrics())
+    assert [row for row in ours if row["seed"] != 1] == [row for row in theirs if row["seed"] != 1]
+    lost = [row for row in ours if row["seed"] == 1 and row["epoch"] > 2 and "test" not in row]
+    assert [row["loss"] for row in lost] == [None] * 4
+    assert [row["skipped"] for row in lost] == [2, 4, 6, 8]
+    for one, other in zip(jax.tree.leaves(result.learners), jax.tree.leaves(trained.result.learners), strict=True):
+        np.testing.assert_array_equal(np.asarray(one)[[0, 2, 3]], np.asarray(other)[[0, 2, 3]])
+    best = result.learners.best_model.readout.bias[1]
+    assert np.isfinite(best).all() or int(result.learners.best_epoch[1]) > 2

@@ -1,0 +1,73 @@
+"""Seeds: keys that differ, numbers that depend on the seed alone, and many devices."""
+
+import dataclasses
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import numpy as np
+from safetensors.numpy import load_file
+
+from lantm.seeds import EVALUATE, INITIALISE, SEEDS, TEST, TRAIN, seed_key, shared_key
+from lantm.training import Experiment, RunFolder, train
+from lantm.training.checkpoint import named_arrays
+
+QUICK = "--xla_backend_optimization_level=0"  # to compile, that is
+
+
+def test_keys_differ_by_seed_purpose_and_counters() -> None:
+    counters = [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (2, 1), (1, 2)]
+    asked = list(itertools.product([0, 1, 2, SEEDS - 1], [INITIALISE, TRAIN, TEST, EVALUATE], counters))
+    keys = [seed_key(seed, purpose, *at) for seed, purpose, at in asked]
+    keys += [shared_key(purpose, *at) for purpose in (TRAIN, TEST, EVALUATE) for at in counters]
+    assert len({tuple(jax.random.key_data(key).tolist()) for key in keys}) == len(keys)
+
+
+def test_a_seed_is_the_same_in_other_company(tiny: Experiment, trained, tmp_path: pathlib.Path) -> None:
+    other = dataclasses.replace(tiny, first_seed=2)  # seeds 2 to 5, not 0 to 3
+    folder = RunFolder.create(tmp_path / "run", other, {})
+    result = train(other, folder)
+    before = named_arrays(trained.result.learners)
+    for name, array in named_arrays(result.learners).items():
+        np.testing.assert_allclose(array[:2], before[name][2:], rtol=1e-5, atol=1e-6, err_msg=name)
+    assert (before["model.readout.weight"][2] != before["model.readout.weight"][1]).all()
+    expected = [row for row in trained.folder.metrics() if row["seed"] in (2, 3)]
+    assert_close([row for row in folder.metrics() if row["seed"] in (2, 3)], expected)
+
+
+def assert_close(rows: Iterable[dict[str, Any]], expected: Iterable[dict[str, Any]]) -> None:
+    for one, other in zip(rows, expected, strict=True):
+        assert one.keys() == other.keys()
+        assert all(value == other[name] or abs(value - other[name]) < 1e-4 for name, value in one.items())
+
+
+def test_two_devices_give_the_numbers_of_one(trained, tmp_path: pathlib.Path) -> None:
+    program = """
+import json, pathlib, sys
+import jax
+from lantm.training import Experiment, RunFolder, train
+experiment = Experiment.from_json(json.loads(sys.argv[1]))
+result = train(experiment, RunFolder.create(pathlib.Path(sys.argv[2]), experiment, {}))
+places = {str(shard.device) for shard in result.learners.seed.addressable_shards}
+print(json.dumps({"devices": jax.local_device_count(), "places": len(places)}))
+"""
+    folder = RunFolder(tmp_path / "run")
+    ended = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(trained.experiment.to_json()), str(folder.path)],
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_force_host_platform_device_count=2 {QUICK}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(ended.stdout) == {"devices": 2, "places": 2}
+    expected = named_arrays(trained.result.learners)
+    path = folder.path / "checkpoints" / "epoch-000006.safetensors"
+    for name, array in load_file(path).items():
+        np.testing.assert_allclose(array, expected[name], rtol=1e-3, atol=1e-4, err_msg=name)
+    assert_close(folder.metrics(), trained.folder.metrics())
