@@ -104,6 +104,14 @@ def read_weights(config: LantmConfig, key: Vector, memory: list[Slot], temperatu
     return list(share / np.sum(share if config.renormalise else nearness))
 
 
+def remember(config: LantmConfig, memory: list[Slot], slot: Slot) -> list[Slot]:
+    """The memory with one more; a memory that is full then loses its oldest at once."""
+    memory = [*memory, slot]
+    if config.memory_limit is not None and len(memory) >= config.memory_limit:
+        memory = memory[config.memory_drop :]
+    return memory
+
+
 def squash(config: LantmConfig) -> Callable[[Vector], Vector]:
     return np.tanh if config.squash_vectors == "tanh" else sigmoid
 
@@ -129,8 +137,8 @@ def lantm_start(parameters: Parameters, config: LantmConfig) -> State:
     actions = [unit_step(step) if config.normalise_initial_steps else step for step in start.steps]
     memory = []
     if config.initial_slot:
-        slot = start.slot
-        memory = [Slot(0, slot.key, squash(config)(slot.vector), sigmoid(slot.strength - 10))]
+        key, vector, strength = start.slot.key, start.slot.vector, start.slot.strength
+        memory = remember(config, [], Slot(0, key, squash(config)(vector), sigmoid(strength - 10)))
     return State(
         hidden=start.hidden,
         cell=start.cell,
@@ -138,7 +146,7 @@ def lantm_start(parameters: Parameters, config: LantmConfig) -> State:
         keys=list(start.keys),
         actions=[group_element(config.geometry, action) for action in actions],
         memory=memory,
-        written=len(memory),
+        written=int(config.initial_slot),
     )
 
 
@@ -207,11 +215,12 @@ def lantm_step(
     vectors = squash(config)(said.vectors)
 
     new = []
+    remembered = state.memory
     if may_write:
         for writer in range(writers):
             address = moved[readers + writer].key
             new.append(Slot(state.written + writer, address, vectors[writer], float(strengths[writer])))
-    remembered = state.memory + new
+            remembered = remember(config, remembered, new[-1])
     memory = remembered if config.read_sees_write else state.memory
 
     temperatures: list[float | None] = [config.temperature] * readers
@@ -225,10 +234,6 @@ def lantm_step(
             reading = reading + weight * slot.vector
         readings.append(reading)
         weights.append({slot.number: weight for weight, slot in zip(share, memory, strict=True)})
-
-    # A memory that is full forgets at the end of the step: the paper leaves the moment open.
-    if new and config.memory_limit is not None and len(remembered) >= config.memory_limit:
-        remembered = remembered[config.memory_drop :]
 
     reading = np.concatenate(readings)
     keys, actions = [head.key for head in moved], [head.action for head in moved]

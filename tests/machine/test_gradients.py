@@ -15,7 +15,7 @@ from agreement import SEVERAL_HEADS, build, loss_and_gradient, problems, quick, 
 
 from lantm.batch import Batch
 from lantm.geometry import GEOMETRIES
-from lantm.machine import Lantm, Memory, Model, Schedule, Window, recur
+from lantm.machine import Lantm, LantmConfig, LstmConfig, Memory, Model, Schedule, Window, recur
 from lantm.machine.recurrence import Path, State, Weights
 from lantm.machine.reference import recur_by_scan
 
@@ -172,3 +172,24 @@ def assert_same(ours: Any, theirs: Any, name: str) -> None:
     assert jax.tree.structure(ours) == jax.tree.structure(theirs)
     for left, right in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10, err_msg=name)
+
+
+# Many at once.
+
+
+@pytest.mark.parametrize("config", [small_lantm(memory_limit=5, memory_drop=3), small_lstm()], ids=["lantm", "lstm"])
+def test_models_mapped_over_give_what_each_gives(config: LantmConfig | LstmConfig) -> None:
+    """Seeds are trained side by side, on problems of one length or each on its own."""
+    model = build(config)
+    models = [model, jax.tree.map(lambda leaf: 0.9 * leaf, model)]
+    batches = [problems(lengths=(3, 3, 3)), problems(lengths=(5, 5, 5))]
+    together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *models)
+    apart = jax.tree.map(lambda *leaves: jnp.stack(leaves), *batches)
+
+    plain = loss_and_gradient.__wrapped__
+    one_length = quick(jax.vmap(plain, in_axes=(0, None)))(together, batches[0])
+    each_its_own = quick(jax.vmap(plain))(together, apart)
+    for seed, (model, batch) in enumerate(zip(models, batches, strict=True)):
+        for outcome, problem in [(one_length, batches[0]), (each_its_own, batch)]:
+            mapped = jax.tree.map(lambda leaf, seed=seed: leaf[seed], outcome)
+            assert_same(mapped, loss_and_gradient(model, problem), f"seed {seed}")

@@ -1,6 +1,5 @@
 """The memory by itself: slots, windows, and what is forgotten, against a plain Python list."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -97,43 +96,48 @@ def test_compact_leaves_a_window_at_the_front_alone() -> None:
 # Forgetting.
 
 
-def windows_over(policy: Policy, writes: int, slots_a_write: int) -> list[tuple[int, int]]:
-    """The window after each of many writes."""
-
-    def write(now: Window, _: None) -> tuple[Window, Window]:
-        now = policy.after_write(Window(now.first, now.end + slots_a_write))
-        return now, now
-
-    _, windows = jax.lax.scan(write, window(0, 0), length=writes)
-    return list(zip(windows.first.tolist(), windows.end.tolist(), strict=True))
+def windows(policy: Policy, writes: int, start: Window | None = None) -> list[tuple[int, int]]:
+    """The window before the first write and after each."""
+    found = policy.window(window(0, 0) if start is None else start, jnp.arange(writes + 1))
+    return list(zip(found.first.tolist(), found.end.tolist(), strict=True))
 
 
 def test_nothing_is_forgotten_while_the_memory_grows() -> None:
-    assert windows_over(Grow(), 50, 3) == [(0, 3 * (write + 1)) for write in range(50)]
+    assert windows(Grow(), 50) == [(0, end) for end in range(51)]
+    assert windows(Grow(), 50, window(3, 7)) == [(3, end) for end in range(7, 58)]
 
 
-@pytest.mark.parametrize(("limit", "drop"), [(100, 60), (100, 100), (7, 1), (1, 1), (5, 4)])
-@pytest.mark.parametrize("slots_a_write", [1, 2, 3])
-def test_the_oldest_are_forgotten_when_the_memory_is_full(limit: int, drop: int, slots_a_write: int) -> None:
+@pytest.mark.parametrize(
+    ("limit", "drop", "before"),
+    [(100, 60, 0), (100, 60, 1), (100, 60, 99), (100, 100, 0), (7, 1, 0), (7, 1, 6), (1, 1, 0), (5, 4, 3)],
+)
+def test_the_oldest_are_forgotten_when_the_memory_is_full(limit: int, drop: int, before: int) -> None:
     """A list that is cut whenever it is full, as the paper says of language modelling: at 100, by 60."""
-    remembered: list[int] = []
-    expected = []
-    for write in range(1000):
-        remembered += range(write * slots_a_write, (write + 1) * slots_a_write)
+    first = 2  # slots that were forgotten earlier
+    remembered = list(range(first, first + before))
+    start = window(first, first + before)
+    expected = [(first, first + before)]
+    for slot in range(first + before, first + before + 1000):
+        remembered.append(slot)
         if len(remembered) >= limit:
             del remembered[:drop]
-        end = (write + 1) * slots_a_write
-        expected.append((end - len(remembered), end))
-    # Two slots a write outrun a policy that drops but one; it then drops at every write, as the list does.
-    assert windows_over(DropOldest(limit, drop), 1000, slots_a_write) == expected
+        expected.append((slot + 1 - len(remembered), slot + 1))
+    assert windows(DropOldest(limit, drop), 1000, start) == expected
 
 
 def test_the_numbers_of_the_paper() -> None:
     """99 memories stay; the 100th leaves 40, and so does every 60th from then on."""
-    counts = [end - first for first, end in windows_over(DropOldest(), 1000, 1)]
-    assert counts[:101] == [*range(1, 100), 40, 41]
-    assert [write + 1 for write, count in enumerate(counts) if count == 40 and write > 98] == [*range(100, 1001, 60)]
+    counts = [end - first for first, end in windows(DropOldest(), 1000)]
+    assert counts[:102] == [*range(100), 40, 41]
+    assert [writes for writes, count in enumerate(counts) if count == 40 and writes > 40] == [*range(100, 1001, 60)]
     assert max(counts) == 99
+
+
+def test_what_was_carried_on_does_not_matter() -> None:
+    """The window after 30 and 50 more writes is that after 80."""
+    policy = DropOldest(7, 5)
+    halfway = policy.window(window(0, 1), jnp.array(30))
+    assert bounds(policy.window(halfway, jnp.array(50))) == bounds(policy.window(window(0, 1), jnp.array(80)))
 
 
 @pytest.mark.parametrize(("limit", "drop"), [(100, 0), (100, 101), (0, 0), (-5, 2), (10, -1)])

@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
         return _refuse("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
-    except SystemExit as ending:  # --help
+    except SystemExit as ending:  # --help, or a reader of a table that has gone
         return int(ending.code or 0)
 
 

@@ -3,10 +3,9 @@
 import dataclasses
 import pathlib
 
-import tyro
-
 from lantm.cli import eval as eval_command
 from lantm.cli import solve, train
+from lantm.cli.parse import parse
 
 _INTRODUCTION = """A Lie access machine learns to copy: it reads up to 64 symbols, then has to say them all again.
 Its memory lives in a plane; one head writes along a line there, another learns to go back and read along it.
@@ -32,7 +31,7 @@ class Arguments:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    chosen = tyro.cli(Arguments, prog="lantm demo", args=arguments)
+    chosen = parse(Arguments, "demo", arguments)
     print(_INTRODUCTION)
     run = str(train.free_folder(chosen.out))
     status = train.main(["copy", "--recipe", "demo", "--seeds", str(chosen.seeds), "--out", run])

@@ -22,7 +22,7 @@ from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.provenance import provenance
 from lantm.report import score_table, summary_rows
-from lantm.training import Experiment, ModelName, Recipe, RunFolder, train
+from lantm.training import Experiment, ModelName, Recipe, RunFolder, load_learners, train
 
 Machine = TypeVar("Machine", LantmConfig, LstmConfig)
 
@@ -74,7 +74,10 @@ def main(arguments: list[str]) -> int:
         if rest:
             raise LantmError(f"--resume takes its settings from the run folder: leave out {rest[0]}")
         folder = RunFolder.open(known.resume)
-        return _train(folder.experiment(), folder, resume=True, as_json=known.json)
+        experiment = folder.experiment()
+        if folder.has_checkpoint():
+            load_learners(folder)  # what is wrong with it is said before anything else
+        return _train(experiment, folder, resume=True, as_json=known.json)
     for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
         if name not in choices:
             raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")

@@ -4,8 +4,6 @@ import pathlib
 from types import TracebackType
 from typing import Any
 
-from tensorboardX import SummaryWriter
-
 
 class EventFiles:
     """Writes metric rows; after a resume, what was recorded past the checkpoint is hidden."""
@@ -14,7 +12,7 @@ class EventFiles:
         """`epoch` is the last one that counts."""
         self._path = path
         self._epoch = epoch
-        self._writers: dict[int, SummaryWriter] = {}
+        self._writers: dict[int, Any] = {}
 
     def __enter__(self) -> "EventFiles":
         return self
@@ -27,6 +25,8 @@ class EventFiles:
 
     def write(self, rows: list[dict[str, Any]]) -> None:
         """Adds the numbers of the rows."""
+        from tensorboardX import SummaryWriter  # late: where there is a torch it takes seconds to import
+
         for row in rows:
             seed, epoch = row["seed"], row["epoch"]
             if seed not in self._writers:

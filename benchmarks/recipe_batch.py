@@ -1,0 +1,194 @@
+"""The batch of the paper's recipe: 32 copies of 64 symbols, 130 steps, forward and backward, ours and theirs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import lantm.machine.lantm
+from benchmarks.timing import interleaved
+from lantm.batch import Batch
+from lantm.evaluation import answer
+from lantm.machine import LantmConfig, Model
+from lantm.machine.recurrence import recur
+from lantm.machine.reference import recur_by_scan
+from lantm.tasks import make_task
+from lantm.training.loss import negative_log_likelihood
+
+LENGTH = 64
+BATCH = 32
+
+
+def problems(length: int, seeds: int | None = None) -> Batch:
+    """A batch of copy problems, or one for each of several seeds."""
+    task = make_task("copy")
+
+    def draw(key: Any) -> Batch:
+        return task.sample(key, BATCH, length, length)
+
+    key = jax.random.key(1)
+    return draw(key) if seeds is None else jax.vmap(draw)(jax.random.split(key, seeds))
+
+
+def machines(seeds: int | None = None) -> Model:
+    """A fresh machine of the paper's sizes for copy, or several."""
+    task = make_task("copy")
+
+    def build(key: Any) -> Model:
+        return LantmConfig().build(task.vocabulary, key)
+
+    key = jax.random.key(0)
+    return build(key) if seeds is None else jax.vmap(build)(jax.random.split(key, seeds))
+
+
+def loss_and_gradients(model: Model, batch: Batch) -> tuple[Any, Any]:
+    """What one step of training computes, before its optimiser."""
+    return jax.value_and_grad(lambda model: negative_log_likelihood(answer(model, batch)))(model)
+
+
+def by_scan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with plain `lax.scan` autodiff in place of the recurrence."""
+
+    def swapped(*arguments: Any) -> Any:
+        lantm.machine.lantm.recur = recur_by_scan
+        try:
+            return function(*arguments)
+        finally:
+            lantm.machine.lantm.recur = recur
+
+    return swapped
+
+
+def compiled(length: int, seeds: int | None = None, plain: bool = False) -> tuple[Any, Any, Any]:
+    """The compiled step with its arguments."""
+    step = loss_and_gradients if seeds is None else jax.vmap(loss_and_gradients)
+    step = by_scan(step) if plain else step
+    model, batch = machines(seeds), problems(length, seeds)
+    return jax.jit(step).lower(model, batch).compile(), model, batch
+
+
+def against_torch(repetitions: int) -> list[dict[str, Any]]:
+    """Rows: ours, plain autodiff, PyTorch eager and compiled at each thread setting, and a bare LSTM."""
+    import torch
+
+    from benchmarks.torch_lantm import TorchLantm
+
+    ours, model, batch = compiled(LENGTH)
+    plain, _, _ = compiled(LENGTH, plain=True)
+    inputs = torch.from_numpy(np.array(batch.inputs, dtype=np.int64))
+    targets = torch.from_numpy(np.array(batch.targets, dtype=np.int64))
+    mask = torch.from_numpy(np.array(batch.mask))
+    writes = int(batch.writes[0])
+    eager, traced = TorchLantm(model), TorchLantm(model)
+    traced.step = torch.compile(traced.plain_step, dynamic=True)
+
+    def torch_step(module: Any, threads: int) -> Callable[[], Any]:
+        def run() -> float:
+            torch.set_num_threads(threads)
+            module.zero_grad()
+            logits = module(inputs, writes)
+            loss = torch.nn.functional.cross_entropy(logits[mask], targets[mask])
+            loss.backward()
+            return loss.item()
+
+        return run
+
+    lstm = torch.nn.LSTM(27, 50)
+    symbols = torch.randn(2 * LENGTH + 2, BATCH, 27)
+
+    def bare_lstm(threads: int) -> Callable[[], Any]:
+        def run() -> float:
+            torch.set_num_threads(threads)
+            lstm.zero_grad()
+            total = lstm(symbols)[0].square().sum()
+            total.backward()
+            return total.item()
+
+        return run
+
+    _same_machine(ours(model, batch), eager, torch_step(eager, 1))
+    rows = []
+    # Thread settings are timed apart: PyTorch's second thread goes on spinning in everybody else's turn.
+    for threads in (1, 2):
+        contenders: dict[str, Callable[[], Any]] = {
+            "lantm": lambda: ours(model, batch),
+            "lantm, plain scan autodiff": lambda: plain(model, batch),
+            f"PyTorch, eager, threads {threads}": torch_step(eager, threads),
+            f"PyTorch, compiled step, threads {threads}": torch_step(traced, threads),
+            f"torch.nn.LSTM(50) alone, threads {threads}": bare_lstm(threads),
+        }
+        times = interleaved(contenders, repetitions if threads == 1 else max(3, repetitions // 4))
+        rows += [
+            {"name": name, "group": threads, "milliseconds": round(time, 3), "ratio": round(time / times["lantm"], 3)}
+            for name, time in times.items()
+        ]
+    return rows
+
+
+def _same_machine(ours: tuple[Any, Any], module: Any, run: Callable[[], Any]) -> None:
+    """Refuses to time two different machines: losses and gradients must agree."""
+    loss, gradients = ours
+    assert abs(run() - float(loss)) < 1e-4, "the PyTorch machine computes another loss"
+    theirs = module.heads.weight.grad.numpy().T
+    difference = np.abs(theirs - np.asarray(gradients.heads.weight)).max()
+    assert difference < 1e-3 * max(1.0, np.abs(theirs).max()), f"another gradient, by {difference}"
+
+
+def against_length(lengths: tuple[int, ...], repetitions: int, plain_up_to: int) -> list[dict[str, Any]]:
+    """Rows: time and peak memory of a step, ours and by plain autodiff."""
+    rows = []
+    for length in lengths:
+        ours, model, batch = compiled(length)
+        plain, _, _ = compiled(length, plain=True)
+        contenders: dict[str, Callable[[], Any]] = {"ours": lambda ours=ours, a=(model, batch): ours(*a)}
+        if length <= plain_up_to:
+            contenders["plain"] = lambda plain=plain, a=(model, batch): plain(*a)
+        times = interleaved(contenders, max(3, repetitions * 64 // length), warm_up=1)
+        rows.append(
+            {
+                "length": length,
+                "steps": 2 * length + 2,
+                "milliseconds": round(times["ours"], 2),
+                "plain_milliseconds": round(times["plain"], 2) if "plain" in times else None,
+                "peak_megabytes": _peak(ours),
+                "plain_peak_megabytes": _peak(plain),
+            }
+        )
+    return rows
+
+
+def _peak(step: Any) -> float:
+    """What the compiler sets aside for the step's intermediate results."""
+    return round(step.memory_analysis().temp_size_in_bytes / 1e6, 2)
+
+
+def against_seeds(counts: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
+    """Rows: time of a step of so many runs at once; on a CPU runs are taken one after the other."""
+    rows = []
+    for count in counts:
+        if jax.default_backend() == "cpu":
+            model, batch = machines(count), problems(LENGTH, count)
+            step = jax.jit(lambda model, batch: jax.lax.map(lambda pair: loss_and_gradients(*pair), (model, batch)))
+            ours = step.lower(model, batch).compile()
+        else:
+            ours, model, batch = compiled(LENGTH, count)
+        time = interleaved({"ours": lambda ours=ours, a=(model, batch): ours(*a)}, max(3, repetitions))["ours"]
+        rows.append({"seeds": count, "milliseconds": round(time, 3)})
+    for row in rows:
+        row["times_one"] = round(row["milliseconds"] / rows[0]["milliseconds"], 3)
+    return rows
+
+
+def against_exact_length(lengths: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
+    """Rows: one program, arrays of length 64, run at shorter lengths given at run time."""
+    task = make_task("copy")
+    model = machines()
+    step = jax.jit(
+        lambda model, length: loss_and_gradients(model, task.sample(jax.random.key(1), BATCH, length, LENGTH))
+    )
+    program = step.lower(model, jnp.int32(LENGTH)).compile()
+    contenders = {f"{length}": lambda length=length: program(model, jnp.int32(length)) for length in lengths}
+    times = interleaved(contenders, repetitions)
+    return [{"length": int(name), "milliseconds": round(time, 3)} for name, time in times.items()]

@@ -1,0 +1,204 @@
+"""The commands at work: train, eval, solve, and things of the user's own."""
+
+import json
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lantm.evaluation import Examiner, Scores
+from lantm.seeds import EVALUATE
+from lantm.tasks import TASKS, Lengths, make_task
+from lantm.training import RunFolder, load_learners
+from lantm.training.checkpoint import named_arrays
+
+ROOT = pathlib.Path(__file__).parents[2]
+ROW = {"task", "model", "recipe", "scale", "lengths", "problems", "coarse", "fine", "median_coarse", "seeds", "solved"}
+
+
+@pytest.fixture(scope="module")
+def by_command(tiny_flags: list[str], tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return tmp_path_factory.mktemp("by-command") / "a run [1]"
+
+
+def test_train(lantm, by_command: pathlib.Path, tiny_flags: list[str], trained) -> None:
+    """The same training as by the library, with a report on standard output."""
+    said = lantm("train", *tiny_flags, "--out", by_command)
+    assert said.status == 0
+    assert said.err == ""
+    lines = said.out.splitlines()
+    assert lines[0] == f"training 4 seeds of lantm-invnorm on copy, recipe paper, into {by_command}"
+    assert lines[2].split()[:4] == ["epoch", "time", "loss", "rate"]
+    assert [line.split()[0] for line in lines[3:6]] == ["2", "4", "6"]
+    assert max(map(len, lines[2:-1])) <= 80
+    assert f"everything is in {by_command}" in lines[-1]
+
+    folder = RunFolder.open(by_command)
+    assert folder.experiment() == trained.experiment
+    assert list(folder.metrics()) == list(trained.folder.metrics())
+    assert folder.provenance()["jax"]
+    summary = json.loads((by_command / "summary.json").read_text())
+    assert summary["epoch"] == 6
+    assert [row["scale"] for row in summary["rows"]] == ["1x", "2x"]
+    assert summary["rows"][0]["fine"] == pytest.approx(trained.result.scores[1].fine.max(), abs=0.01)
+
+
+def test_train_again_with_json(lantm, by_command: pathlib.Path, copy_of_run: Callable[[], RunFolder]) -> None:
+    """A complete run, resumed, is scored once more; standard output is JSON and nothing else."""
+    folder = copy_of_run()
+    said = lantm("train", "--resume", folder.path, "--json")
+    assert said.status == 0
+    rows = json.loads(said.out)
+    assert [row["scale"] for row in rows] == ["1x", "2x"]
+    assert all(row.keys() >= ROW for row in rows)
+    assert "everything is in" in said.err
+    assert json.loads((folder.path / "summary.json").read_text())["rows"] == rows
+
+
+def test_eval(lantm, trained) -> None:
+    said = lantm("eval", trained.folder.path, "--problems", 8, "--batch-size", 4, "--json", "--lengths", 3, 8)
+    assert (said.status, said.err) == (0, "")
+    rows = json.loads(said.out)
+    assert [(row["scale"], row["lengths"]) for row in rows] == [("0.75x", [3, 3]), ("2x", [8, 8])]
+    for row in rows:
+        assert row.keys() >= ROW
+        assert (row["task"], row["model"], row["recipe"]) == ("copy", "lantm-invnorm", "paper")
+        assert (row["seeds"], row["problems"]) == (4, 8)
+        assert len(row["coarse_by_seed"]) == 4
+        assert 0 <= row["coarse"] <= row["fine"] <= 100
+        assert row["fine"] == row["fine_by_seed"][row["best_seed"]]
+
+
+def test_eval_as_a_table(lantm, trained) -> None:
+    said = lantm("eval", trained.folder.path, "--problems", 9, "--batch-size", 4)
+    lines = said.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in said.out, "nothing is cut off"
+    assert [line.split()[:3] for line in lines if line.split()[:1] in (["1x"], ["2x"], ["4x"])] == [
+        ["1x", "2-4", "12"],
+        ["2x", "5-8", "12"],
+        ["4x", "16", "12"],
+    ]
+    for head in ("scale", "lengths", "problems", "coarse", "fine", "median", "solved", "first"):
+        assert head in said.out
+
+
+def test_eval_examines_what_was_asked_for(lantm, trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which weights, which problems, how many: as the flags say."""
+    asked: list[tuple[Any, ...]] = []
+
+    class Recorder(Examiner):
+        def __call__(self, models: Any, seeds: Any, lengths: Any, batches: int, purpose: int, counter: int) -> Scores:
+            asked.append((models, lengths, batches, purpose, counter))
+            return Scores("copy", lengths, *np.zeros((3, 4)), problems=1)
+
+    monkeypatch.setattr("lantm.cli.eval.Examiner", Recorder)
+    run = trained.folder.path
+    lantm("eval", run, "--problems", 9, "--batch-size", 4, "--scales", 1)
+    lantm("eval", run, "--draw", 7, "--weights", "last", "--lengths", 5)
+    (best, first, batches, *draw), (last, second, *_, other_draw) = asked
+    assert (first, second) == (Lengths(2, 4), Lengths(5, 5))
+    assert batches == 3
+    assert draw == [EVALUATE, 1], "not those that were seen in training, in its tests, or in its final scores"
+    assert other_draw == 7
+    learners = load_learners(trained.folder)[3]
+    np.testing.assert_array_equal(best.readout.weight, learners.best_model.readout.weight)
+    np.testing.assert_array_equal(last.readout.weight, learners.model.readout.weight)
+
+
+def test_a_damaged_checkpoint_is_mentioned_and_the_one_before_it_used(
+    lantm, copy_of_run: Callable[[], RunFolder]
+) -> None:
+    folder = copy_of_run()
+    (folder.path / "checkpoints" / "epoch-000006.safetensors").write_bytes(b"")
+    said = lantm("solve", folder.path, "abc", "--json")
+    assert said.status == 0
+    assert json.loads(said.out)["problem"] == "abc"
+    assert said.err.count("\n") == 1
+    assert "warning" in said.err
+    assert "epoch-000006.safetensors is damaged" in said.err
+
+
+def test_solve(lantm, trained) -> None:
+    said = lantm("solve", trained.folder.path, "a [b]", "--json")
+    assert (said.status, said.err) == (0, "")
+    result = json.loads(said.out)
+    assert result["problem"] == result["expected"] == "a [b]"
+    assert result["symbols"] == 6
+    assert result["right"] == (result["symbols_right"] == 6) == (result["answer"] == "a [b]")
+    assert result["seed"] in range(4)
+    assert json.loads(lantm("solve", trained.folder.path, "hello", "--seed", 2, "--json").out)["seed"] == 2
+    text = lantm("solve", trained.folder.path, "a [b]").out
+    assert text.startswith("answer    ")
+    assert "expected  a [b]\n" in text, "brackets are not taken for markup"
+    assert "of 6 symbols are right" in text
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "symbols", "answer"),
+    [
+        ("copy", "hello, world", 13, "hello, world"),
+        ("reverse", "hello", 6, "olleh"),
+        ("bigramFlip", "abcd", 5, "badc"),
+        ("double", "829", 5, "1658"),
+        ("addition", "423 + 94", 5, "517"),
+        ("addition", "999+1", 5, "1000"),
+    ],
+)
+def test_problems_as_people_write_them(task: str, text: str, symbols: int, answer: str) -> None:
+    made = make_task(task)
+    batch = made.encode(text)
+    targets = np.asarray(batch.targets)[np.asarray(batch.mask)[:, 0], 0]
+    assert len(targets) == symbols
+    assert made.decode_answer(targets) == answer == made.expected(text)
+
+
+def test_every_task_has_such_a_test() -> None:
+    assert set(TASKS) == {"copy", "reverse", "bigramFlip", "double", "addition"}
+
+
+def test_flags_before_the_task_keep_its_defaults(
+    lantm, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """The presets are those of the task, wherever it is written; the run folder gets a name of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("lantm.cli.train._train", lambda experiment, folder, **options: print(folder.path) or 0)
+    for arguments in (("--seeds", 2, "addition"), ("addition", "--seeds", 2), ("--model", "lstm", "addition")):
+        assert lantm("train", *arguments).status == 0
+    paths = sorted((tmp_path / "runs").iterdir())
+    assert [path.name for path in paths] == ["addition-lantm-invnorm", "addition-lantm-invnorm-2", "addition-lstm"]
+    machines = [RunFolder.open(path).experiment().machine for path in paths]
+    assert [machine.embedding for machine in machines] == [14, 14, 64]
+    rates = [RunFolder.open(path).experiment().recipe.learning_rate for path in paths]
+    assert rates == [0.01, 0.01, 0.0002]
+
+
+def test_a_task_with_options_is_shown_with_them(lantm, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """Brackets are not taken for markup."""
+    monkeypatch.setattr("lantm.cli.train.train", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+    said = lantm("train", "bigramFlip[unit=bigrams]", "--out", tmp_path / "run")
+    assert said.status == 130
+    assert "on bigramFlip[unit=bigrams], recipe paper" in said.out
+    assert said.err == "lantm: interrupted\n"
+
+
+def test_a_task_and_a_geometry_of_the_users_own(
+    lantm, tiny_flags: list[str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    own = ["--geometry", "examples.helix:Helix", "--epochs", 1, "--test-batches", 1, "--seeds", 1]
+    said = lantm(
+        "train", "examples.every_second:EverySecond", *tiny_flags[1:], *own, "--out", tmp_path / "run", "--json"
+    )
+    assert said.status == 0, said.err
+    (row, _) = json.loads(said.out)
+    assert row["task"] == "examples.every_second:EverySecond"
+    arrays = named_arrays(load_learners(RunFolder.open(tmp_path / "run"))[3])
+    assert arrays["model.start.keys"].shape == (1, 2, 3), "keys in space, steps that turn and climb"
+    assert arrays["model.start.steps"].shape == (1, 2, 2)
+    result = json.loads(lantm("solve", tmp_path / "run", "abcde", "--json").out)
+    assert (result["task"], result["expected"]) == ("everySecond", "ace")

@@ -1,0 +1,69 @@
+"""Help that is worth reading, and what there is."""
+
+import json
+
+import pytest
+
+import lantm as package
+from lantm.cli import COMMANDS
+from lantm.experiments import MODELS, RECIPES
+
+
+def test_the_overview(lantm) -> None:
+    for arguments in ((), ("--help",), ("-h",), ("help",)):
+        said = lantm(*arguments)
+        assert (said.status, said.err) == (0, "")
+        assert all(f"  {command}" in said.out for command in COMMANDS)
+    assert lantm("--version") == (0, f"lantm {package.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_that_fits_a_terminal(lantm, command: str) -> None:
+    said = lantm(command, "--help")
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith(f"usage: lantm {command}")
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_help_shows_the_defaults_of_the_task_and_model(lantm) -> None:
+    def default(*arguments: str) -> str:
+        lines = lantm("train", *arguments, "--help").out.split()
+        at = lines.index("--embedding", lines.index("--weighting") if "--weighting" in lines else 0)
+        return lines[lines.index("(default:", at) + 1]
+
+    assert default() == "7)"
+    assert default("addition") == "14)"
+    assert default("addition", "--model", "lstm") == "64)"
+
+
+def test_every_flag_is_explained(lantm) -> None:
+    text = " ".join(lantm("train", "--help").out.split())
+    for words in (
+        "--optimiser {rmsprop,adam,adagrad} The rule that turns gradients into steps.",
+        "--geometry STR The key space and its group",
+        "--seeds INT How many seeds to train side by side",
+        "TASK What to learn: copy, reverse, bigramFlip, double, addition, or your own as module:Name.",
+    ):
+        assert words in text
+
+
+def test_info_lists_what_there_is(lantm) -> None:
+    said = lantm("info", "--json")
+    facts = json.loads(said.out)
+    assert facts["models"] == list(MODELS)
+    assert facts["recipes"] == list(RECIPES)
+    assert {"copy", "addition", "module:Name"} <= set(facts["tasks"])
+    assert {"translation", "rotation", "translation-N"} <= set(facts["geometries"])
+    table = lantm("info").out
+    assert all(name in table for name in (*MODELS, "bigramFlip", "scaling-rotation"))
+
+
+def test_info_counts_parameters(lantm) -> None:
+    facts = json.loads(lantm("info", "copy", "--json").out)
+    assert facts["parameters_as_the_paper_counts"] == 26105
+    assert facts["parameters"] == sum(facts["by_part"].values())
+    assert facts["parameters"] + sum(facts["paper_counts_besides"].values()) == 26105
+    assert facts["trained_on_lengths"] == [2, 64]
+    table = lantm("info", "addition", "--model", "lstm").out
+    assert "1,918,222" in table
+    assert max(map(len, table.splitlines())) <= 80
