@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?= runs/demo
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench readme clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
@@ -19,6 +19,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+readme: $(VENV)/.core
+	$(BIN)/python tools/readme.py
 
 clean:
 	rm -rf $(VENV)

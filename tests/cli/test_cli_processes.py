@@ -61,7 +61,9 @@ def assert_same(folder: RunFolder, other: RunFolder) -> None:
         np.testing.assert_array_equal(array, expected[key], f"{key} bit for bit")
 
 
-def test_killed_and_interrupted_and_resumed(flags: list[str], uninterrupted: RunFolder, tmp_path: pathlib.Path) -> None:
+def test_killed_and_interrupted_and_resumed(
+    lantm, flags: list[str], uninterrupted: RunFolder, tmp_path: pathlib.Path
+) -> None:
     """kill -9 in the middle, then Ctrl-C in the middle of the rest: the same weights and metrics in the end."""
     folder = RunFolder(tmp_path / "my run")
     process = started("train", *flags, "--out", folder.path)

@@ -12,11 +12,13 @@ from rich.console import Console
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.evaluation import Examiner
+from lantm.provenance import provenance
 from lantm.report import score_row, score_table
 from lantm.seeds import EVALUATE
 from lantm.tasks import Lengths, Task
 from lantm.tasks.base import LONGEST_TEXT
 from lantm.training import RunFolder, load_learners
+from lantm.training.checkpoint import write_whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Arguments:
     """The weights with the best periodic test, or the last ones."""
     draw: int = 1
     """Which fresh problems: another number draws others."""
+    save: pathlib.Path | None = None
+    """Write a JSON file with the rows, the experiment, and where both training and scores come from."""
     json: bool = False
     """Print JSON on standard output: a row for each length or scale."""
 
@@ -52,7 +56,8 @@ def main(arguments: list[str]) -> int:
         raise LantmError("problems and batch-size are whole numbers from 1 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    experiment, task, _, learners, warnings = load_learners(RunFolder.open(chosen.run))
+    folder = RunFolder.open(chosen.run)
+    experiment, task, epoch, learners, warnings = load_learners(folder)
     for warning in warnings:
         print(f"lantm: warning: {warning}", file=sys.stderr)
     asked = _asked(task, chosen)
@@ -66,6 +71,17 @@ def main(arguments: list[str]) -> int:
             status.update(f"scoring at {label}")
             scores = examiner(models, learners.seed, lengths, batches, EVALUATE, chosen.draw)
             rows.append(score_row(experiment, label, scores))
+    if chosen.save:
+        record = {
+            "command": f"lantm eval {' '.join(arguments)}",
+            "rows": rows,
+            "experiment": experiment.to_json(),
+            "epoch": epoch,
+            "weights": chosen.weights,
+            "trained": folder.provenance(),
+            "scored": provenance(),
+        }
+        write_whole(chosen.save, (json.dumps(record, indent=2) + "\n").encode())
     if chosen.json:
         json.dump(rows, sys.stdout, indent=2)
         print()

@@ -1,0 +1,91 @@
+"""Writes the README's tables from the files in results/: `python tools/readme.py`, or `--check` to compare only."""
+
+import json
+import pathlib
+import re
+import sys
+from typing import Any
+
+ROOT = pathlib.Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+
+def demo() -> str:
+    """The scores of the demonstration's machines."""
+    record = _result("demo")
+    rows = [
+        [
+            row["scale"],
+            "-".join(str(length) for length in sorted(set(row["lengths"]))),
+            f"{row['problems']:,}",
+            f"{row['coarse']:.1f}%",
+            f"{row['fine']:.2f}%",
+            f"{row['median_coarse']:.1f}%",
+            f"{row['solved']} of {row['seeds']}",
+        ]
+        for row in record["rows"]
+    ]
+    head = ["scale", "lengths", "problems", "coarse, best seed", "fine, best seed", "coarse, median", "seeds at 99%"]
+    return _table(head, rows) + _origin("results/demo.json", record["scored"])
+
+
+def bench() -> str:
+    """Times of one step of training, on a CPU and on a GPU."""
+    cpu = _result("bench-cpu")
+    rows = [
+        [row["name"], f"{row['milliseconds']:.1f}", f"{row['ratio']:.2f}"] for row in cpu["batch"] if row["group"] == 1
+    ]
+    text = "Copy, 32 problems of 130 steps, forward and backward, on two CPU cores:\n\n"
+    text += _table(["", "ms", "times ours"], rows) + _origin("results/bench-cpu.json", cpu)
+    first, last = cpu["length"][0], next(row for row in cpu["length"] if row["length"] == 1024)
+    ours = last["peak_megabytes"] / first["peak_megabytes"]
+    plain = last["plain_peak_megabytes"] / first["plain_peak_megabytes"]
+    text += (
+        f"\n\nFrom length 64 to 1,024 its peak memory grows {ours:.1f} times (plain autodiff's: {plain:.0f} times).\n\n"
+    )
+    gpu = _result("bench-gpu")
+    text += f"Many runs at once on one GPU ({gpu['device'].partition(': ')[2]}), the same batch each:\n\n"
+    text += _table(
+        ["runs at once", *(str(row["seeds"]) for row in gpu["seeds"])],
+        [["ms", *(f"{row['milliseconds']:.1f}" for row in gpu["seeds"])]],
+    )
+    return text + _origin("results/bench-gpu.json", gpu)
+
+
+BLOCKS = {"demo": demo, "bench": bench}
+
+
+def _result(name: str) -> dict[str, Any]:
+    return json.loads((ROOT / "results" / f"{name}.json").read_text())
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _origin(path: str, record: dict[str, Any]) -> str:
+    return f"\n\n<sub>[{path}]({path}), {record['date'][:10]}, {record['device']}</sub>"
+
+
+def render(text: str) -> str:
+    """The README with every block written anew."""
+    for name, make in BLOCKS.items():
+        pattern = rf"<!-- {name} -->.*?<!-- /{name} -->"
+        if not re.search(pattern, text, re.DOTALL):
+            raise SystemExit(f"README.md has no block {name}")
+        block = f"<!-- {name} -->\n{make()}\n<!-- /{name} -->"
+        text = re.sub(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
+    return text
+
+
+def main() -> None:
+    old = README.read_text()
+    new = render(old)
+    if "--check" in sys.argv[1:]:
+        sys.exit(0 if new == old else "README.md is not what results/ says: run python tools/readme.py")
+    README.write_text(new)
+
+
+if __name__ == "__main__":
+    main()
