@@ -3,6 +3,7 @@
 import argparse
 import json
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from rich.table import Table
 from benchmarks import recipe_batch
 from lantm.provenance import provenance
 
+TABLES = ("batch", "exact_length", "seeds", "length")
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 
 
@@ -19,42 +21,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--repetitions", type=int, default=20, help="rounds of interleaved timings (default 20)")
     parser.add_argument("--quick", action="store_true", help="a minute, not ten: short lengths, few seeds; not saved")
-    parser.add_argument("--no-torch", action="store_true", help="leave the PyTorch rows out")
-    parser.add_argument("--run", help="a trained copy machine for the long input (default: an untrained one)")
+    parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES, help="which tables (default: all)")
     parser.add_argument("--out", type=pathlib.Path, help="write the JSON here instead of results/bench-PLATFORM.json")
     chosen = parser.parse_args()
     platform = jax.default_backend()
     lengths = (64, 128) if chosen.quick else (64, 128, 256, 512, 1024, 2048, 4096)
     seeds = (1, 2) if chosen.quick else (1, 2, 8, 32, 128)
-    tables: dict[str, list[dict[str, Any]]] = {}
-
-    def show(name: str, title: str, rows: list[dict[str, Any]]) -> None:
-        tables[name] = rows
-        Console().print(_table(title, rows))
-
-    if not chosen.no_torch and platform == "cpu":
-        show(
-            "batch",
-            "copy, 32 problems x 130 steps, forward and backward",
-            recipe_batch.against_torch(chosen.repetitions),
-        )
-    show(
-        "exact_length",
-        "the same program at lengths given at run time",
-        recipe_batch.against_exact_length((8, 16, 33, 64), chosen.repetitions),
-    )
-    show("seeds", "runs at once", recipe_batch.against_seeds(seeds, chosen.repetitions))
-    show(
-        "length",
-        "time and peak memory against length",
-        recipe_batch.against_length(lengths, chosen.repetitions, plain_up_to=512),
-    )
-    if not chosen.quick or chosen.out:
+    makers: dict[str, tuple[str, Callable[[], list[dict[str, Any]]]]] = {
+        "batch": (
+            "copy, 32 problems of 130 steps, forward and backward",
+            lambda: recipe_batch.against_torch(chosen.repetitions),
+        ),
+        "exact_length": (
+            "one program, lengths given at run time",
+            lambda: recipe_batch.against_exact_length((8, 16, 33, 64), chosen.repetitions),
+        ),
+        "seeds": ("runs at once", lambda: recipe_batch.against_seeds(seeds, chosen.repetitions)),
+        "length": (
+            "time and peak memory against length",
+            lambda: recipe_batch.against_length(lengths, chosen.repetitions, plain_up_to=512),
+        ),
+    }
+    record: dict[str, Any] = {"command": "make bench", **provenance(), "repetitions": chosen.repetitions}
+    for name in chosen.only:
+        title, make = makers[name]
+        record[name] = make()
+        Console().print(_table(title, record[name]))
+    if chosen.out or not chosen.quick:
         path = chosen.out or RESULTS / f"bench-{platform}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        record = {"command": "make bench", **provenance(), "repetitions": chosen.repetitions, **tables}
         path.write_text(json.dumps(record, indent=2) + "\n")
-        print(f"written to {path}")
+        print(f"written to {path.name}")
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
