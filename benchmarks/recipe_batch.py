@@ -21,15 +21,9 @@ LENGTH = 64
 BATCH = 32
 
 
-def problems(length: int, seeds: int | None = None) -> Batch:
-    """A batch of copy problems, or one for each of several seeds."""
-    task = make_task("copy")
-
-    def draw(key: Any) -> Batch:
-        return task.sample(key, BATCH, length, length)
-
-    key = jax.random.key(1)
-    return draw(key) if seeds is None else jax.vmap(draw)(jax.random.split(key, seeds))
+def problems(length: int) -> Batch:
+    """A batch of copy problems; as in training, all seeds that run in step have problems of one length."""
+    return make_task("copy").sample(jax.random.key(1), BATCH, length, length)
 
 
 def machines(seeds: int | None = None) -> Model:
@@ -63,9 +57,9 @@ def by_scan(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def compiled(length: int, seeds: int | None = None, plain: bool = False) -> tuple[Any, Any, Any]:
     """The compiled step with its arguments."""
-    step = loss_and_gradients if seeds is None else jax.vmap(loss_and_gradients)
+    step = loss_and_gradients if seeds is None else jax.vmap(loss_and_gradients, in_axes=(0, None))
     step = by_scan(step) if plain else step
-    model, batch = machines(seeds), problems(length, seeds)
+    model, batch = machines(seeds), problems(length)
     return jax.jit(step).lower(model, batch).compile(), model, batch
 
 
@@ -169,9 +163,8 @@ def against_seeds(counts: tuple[int, ...], repetitions: int) -> list[dict[str, A
     rows = []
     for count in counts:
         if jax.default_backend() == "cpu":
-            model, batch = machines(count), problems(LENGTH, count)
-            step = jax.jit(lambda model, batch: jax.lax.map(lambda pair: loss_and_gradients(*pair), (model, batch)))
-            ours = step.lower(model, batch).compile()
+            model, batch = machines(count), problems(LENGTH)
+            ours = jax.jit(_one_by_one).lower(model, batch).compile()
         else:
             ours, model, batch = compiled(LENGTH, count)
         time = interleaved({"ours": lambda ours=ours, a=(model, batch): ours(*a)}, max(3, repetitions))["ours"]
@@ -179,6 +172,10 @@ def against_seeds(counts: tuple[int, ...], repetitions: int) -> list[dict[str, A
     for row in rows:
         row["times_one"] = round(row["milliseconds"] / rows[0]["milliseconds"], 3)
     return rows
+
+
+def _one_by_one(models: Model, batch: Batch) -> Any:
+    return jax.lax.map(lambda model: loss_and_gradients(model, batch), models)
 
 
 def against_exact_length(lengths: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:

@@ -9,6 +9,9 @@ from typing import NamedTuple
 import jax
 import pytest
 
+# Tests compile much and run little: code that is quick to make is better than code that is quick.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
 from lantm.machine import LantmConfig
 from lantm.training import Experiment, Recipe, Result, RunFolder, train
 

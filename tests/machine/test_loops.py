@@ -75,3 +75,9 @@ def test_mapped_slices_at_a_shared_place_are_neither_gathered_nor_scattered() ->
     assert "dynamic_update_slice" in text
     assert "scatter" not in text
     assert "gather" not in text
+
+
+@pytest.mark.parametrize("backend", ["cpu", "gpu"])
+def test_a_loop_that_ends_before_it_starts_takes_no_turn(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    assert int(jax.jit(lambda end: loops.loop(5, end, lambda i, c: c + 1, 0))(jnp.asarray(2))) == 0

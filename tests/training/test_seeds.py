@@ -18,8 +18,6 @@ from lantm.seeds import EVALUATE, INITIALISE, SEEDS, TEST, TRAIN, seed_key, shar
 from lantm.training import Experiment, RunFolder, train
 from lantm.training.checkpoint import named_arrays
 
-QUICK = "--xla_backend_optimization_level=0"  # to compile, that is
-
 
 def test_keys_differ_by_seed_purpose_and_counters() -> None:
     counters = [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (2, 1), (1, 2)]
@@ -60,7 +58,11 @@ print(json.dumps({"devices": jax.local_device_count(), "places": len(places)}))
     folder = RunFolder(tmp_path / "run")
     ended = subprocess.run(
         [sys.executable, "-c", program, json.dumps(trained.experiment.to_json()), str(folder.path)],
-        env={**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_force_host_platform_device_count=2 {QUICK}"},
+        env={
+            **os.environ,
+            "JAX_PLATFORMS": "cpu",
+            "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=2",
+        },
         capture_output=True,
         text=True,
         check=True,

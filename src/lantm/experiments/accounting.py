@@ -9,7 +9,7 @@ import dataclasses
 
 import jax
 
-from lantm.machine import LantmConfig, LstmConfig, Model, parameter_count
+from lantm.machine import LantmConfig, LstmConfig, Model
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ def account(config: LantmConfig | LstmConfig, vocabulary: int) -> Account:
     """Counts the parameters of a configuration without building it."""
     model: Model = jax.eval_shape(lambda: config.build(vocabulary, jax.random.key(0)))
     names = [field.name for field in dataclasses.fields(model) if field.name != "config"]
-    parts = {name: parameter_count(getattr(model, name)) for name in names}
+    parts = {name: sum(leaf.size for leaf in jax.tree.leaves(getattr(model, name))) for name in names}
     layers = config.layers if isinstance(config, LstmConfig) else 1
     if not config.learn_start:
         parts["start"] = 0

@@ -67,7 +67,7 @@ class LantmConfig:
     interpolate_actions: bool = True
     """Mix each action with the one before it; otherwise the candidate is taken as it is."""
     memory_limit: int | None = None
-    """Forget when the memory holds this many (continuous use: 100); by default nothing is forgotten."""
+    """Forget when the memory holds this many (continuous use: 100), all problems of a batch together."""
     memory_drop: int = 60
     """How many of the oldest memories are forgotten then."""
     weight_range: float | None = None
@@ -81,6 +81,7 @@ class LantmConfig:
         for name in ("cells", "embedding", "memory_width", "read_heads", "write_heads"):
             if getattr(self, name) < 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+        self.access, self.policy  # noqa: B018 they check what they are made of
         if not 0 <= self.tied_read_heads <= self.read_heads:
             raise LantmError(f"tied_read_heads is {self.tied_read_heads}: there are {self.read_heads} read heads")
 
@@ -200,7 +201,7 @@ class Lantm(Model):
         self.start = Start(config, keys[4])
 
     def begin(self, batch_size: int, slots: int) -> Carried:
-        """The learnable start for every problem of a batch, with room for `slots` steps of writing."""
+        """The learnable start for every problem of a batch, with room for `slots` steps of writing, not more."""
         access = self.config.access
         start = self.start if self.config.learn_start else jax.lax.stop_gradient(self.start)
 

@@ -27,7 +27,8 @@ def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Car
     """`for i in range(start, end): carry = body(i, carry)`, the bounds given at run time."""
     if jax.default_backend() == "cpu":
         return lax.fori_loop(start, end, body, carry)
-    blocks, rest = (end - start) // _BLOCK, (end - start) % _BLOCK
+    turns = jnp.maximum(end - start, 0)
+    blocks, rest = turns // _BLOCK, turns % _BLOCK
 
     def block(i: Array, carry: Carry) -> Carry:
         first = start + rest + i * _BLOCK

@@ -33,7 +33,7 @@ class LstmConfig:
     embedding: int = 7
     """Numbers that stand for a symbol."""
     decoder: Literal["shared", "separate"] = "shared"
-    """One LSTM reads and answers, as the paper's counts say; or a second one takes over for the answer."""
+    """One LSTM reads and answers, as the paper's counts say; or a second takes over where the longest input ends."""
     learn_start: bool = True
     """Train the initial state; otherwise it stays as it was drawn."""
     weight_range: float | None = None

@@ -1,7 +1,7 @@
 """What all models have in common: symbols in, a distribution over symbols out, at every step."""
 
 import abc
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -58,6 +58,7 @@ class Model(eqx.Module):
     returns is carried on. A call on a batch of problems does all three.
     """
 
+    config: eqx.AbstractVar[Any]
     readout: eqx.AbstractVar[Linear]
 
     @abc.abstractmethod
@@ -83,9 +84,10 @@ class Model(eqx.Module):
         return Output(self.readout(self.features(batch)), None)
 
 
-def parameter_count(model: PyTree) -> int:
+def parameter_count(model: Model) -> int:
     """How many numbers are trained."""
-    return sum(leaf.size for leaf in jax.tree.leaves(model))
+    trained = model if model.config.learn_start else eqx.tree_at(lambda model: model.start, model, None)
+    return sum(leaf.size for leaf in jax.tree.leaves(trained))
 
 
 def lstm_matrices(

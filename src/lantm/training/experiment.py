@@ -54,10 +54,13 @@ class Experiment:
         if lstm != (self.model == "lstm"):
             raise LantmError(f"the model {self.model} does not have a {type(self.machine).__name__}")
         if isinstance(self.machine, LstmConfig):
-            if self.machine.decoder == "separate" and self.recipe.mixed_lengths:
+            if self.recipe.mixed_lengths and self.machine.decoder == "separate":
                 raise LantmError("a separate decoder needs one length a batch: turn mixed_lengths off")
-        elif self.model != f"lantm-{self.machine.weighting}":
-            raise LantmError(f"the model {self.model} does not have the weighting {self.machine.weighting}")
+        else:
+            if self.model != f"lantm-{self.machine.weighting}":
+                raise LantmError(f"the model {self.model} does not have the weighting {self.machine.weighting}")
+            if self.recipe.mixed_lengths and self.machine.memory_limit is not None:
+                raise LantmError("problems that share a batch forget together: turn mixed_lengths or memory_limit off")
 
     def build_task(self) -> Task:
         """The task, with this experiment's lengths."""
