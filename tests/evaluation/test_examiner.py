@@ -24,11 +24,13 @@ problems: list[np.ndarray] = []
 class Crib(Model):
     """A model that has seen the answers: it gives the right ones up to a place, and then a constant."""
 
+    config: None = eqx.field(static=True)
     readout: Linear
     until: Float[Array, ""]
     constant: Float[Array, ""]
 
     def __init__(self, until: float, constant: int):
+        self.config = None
         size = TASK.vocabulary
         self.readout = eqx.tree_at(
             lambda linear: (linear.weight, linear.bias),

@@ -41,6 +41,7 @@ def test_fine_counts_symbols_not_problems() -> None:
 def test_of_equal_coarse_scores_the_best_fine_score_is_best() -> None:
     equal = scores(right=[[4, 1], [4, 3], [4, 2]], size=[[4, 4]] * 3, first=[[4, 1], [4, 0], [4, 0]])
     assert equal.best == 1
+    assert scores(right=[[4, 0], [3, 3]], size=[[4, 4]] * 2, first=[[4, 0], [3, 3]]).best == 0, "coarse comes first"
 
 
 def test_batches_are_put_together() -> None:

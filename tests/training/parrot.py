@@ -18,10 +18,12 @@ from lantm.training.learner import train_epoch
 
 
 class Parrot(Model):
+    config: None = eqx.field(static=True)
     embedding: Float[Array, "vocabulary width"]
     readout: Linear
 
     def __init__(self, vocabulary: int, key: PRNGKeyArray, width: int = 3):
+        self.config = None
         embedding_key, readout_key = jax.random.split(key)
         self.embedding = jax.random.normal(embedding_key, (vocabulary, width))
         self.readout = Linear(width, vocabulary, readout_key)

@@ -1,6 +1,7 @@
 """An epoch: what every switch of the recipe does to it, the plateau rule, the lengths, and seeds that fail."""
 
 import dataclasses
+import functools
 import math
 from typing import Any
 
@@ -9,6 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jaxtyping import Array
 from parrot import Parrot, learners, run_epochs
 
@@ -17,10 +20,16 @@ from lantm.machine import Schedule
 from lantm.seeds import TRAIN, seed_key, shared_key
 from lantm.tasks import Copy, Lengths
 from lantm.training import EpochReport, Learner, Recipe
-from lantm.training.learner import remember_best
+from lantm.training.learner import _close_epoch, remember_best
 
 TASK = Copy(data_symbols=5, train_lengths=Lengths(2, 9))
 RECIPE = Recipe(learning_rate=0.05, epochs=4, batches=2, batch_size=4, clip=0.2, patience=5)
+
+
+@functools.cache
+def begun() -> Learner:
+    """Three seeds before their first epoch."""
+    return learners(RECIPE, TASK, [0, 1, 2])
 
 
 def weights(learner: Learner, index: int) -> list[np.ndarray]:
@@ -29,7 +38,7 @@ def weights(learner: Learner, index: int) -> list[np.ndarray]:
 
 @pytest.fixture(scope="module")
 def three_seeds() -> tuple[Learner, EpochReport]:
-    return run_epochs(RECIPE, TASK, learners(RECIPE, TASK, [0, 1, 2]), 4)
+    return run_epochs(RECIPE, TASK, begun(), 4)
 
 
 # A whole training by hand.
@@ -105,6 +114,22 @@ def test_the_plateau_rule_against_a_simulation() -> None:
     assert falls.min() >= 2, "the rule was at work"
     assert (rates[:12] == rates[0]).all(), "not before its time"
     assert (rates != rates[:, :1]).any(), "for every seed by itself"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    losses=st.lists(st.sampled_from([1.0, 2.0, 3.0, math.nan]), min_size=12, max_size=12),
+    begin=st.integers(0, 8),
+    patience=st.integers(1, 4),
+)
+def test_the_plateau_rule_for_any_losses(losses: list[float], begin: int, patience: int) -> None:
+    recipe = dataclasses.replace(RECIPE, plateau_start=begin, plateau_patience=patience)
+    learner = jax.tree.map(lambda leaf: leaf[0], begun())
+    rates = []
+    for epoch, loss in enumerate(losses, start=1):
+        learner, report = _close_epoch(recipe, learner, jnp.array([loss]), jnp.ones(1), jnp.asarray(epoch))
+        rates.append(float(report.rate))
+    np.testing.assert_allclose(rates, simulated_rates(recipe, np.array(losses)), rtol=1e-5)
 
 
 # Lengths.
@@ -185,8 +210,8 @@ def broken(started: Learner, fault: str) -> Learner:
 @pytest.mark.parametrize("one_by_one", [False, True], ids=["at once", "one by one"])
 @pytest.mark.parametrize("fault", ["loss", "infinity", "norm"])
 def test_a_seed_that_fails_is_skipped_counted_and_marked_alone(fault: str, one_by_one: bool) -> None:
-    started = broken(learners(RECIPE, TASK, [0, 1, 2]), fault)
-    whole, whole_reports = run_epochs(RECIPE, TASK, learners(RECIPE, TASK, [0, 1, 2]), 4, one_by_one)
+    started = broken(begun(), fault)
+    whole, whole_reports = run_epochs(RECIPE, TASK, begun(), 4, one_by_one)
     ended, reports = run_epochs(RECIPE, TASK, started, 4, one_by_one)
 
     np.testing.assert_array_equal(reports.skipped, [[0, 2, 0], [0, 4, 0], [0, 6, 0], [0, 8, 0]])
@@ -204,7 +229,7 @@ def test_a_seed_that_fails_is_skipped_counted_and_marked_alone(fault: str, one_b
 
 def test_a_seed_with_an_enormous_rate_fails_alone(three_seeds: tuple[Learner, EpochReport]) -> None:
     whole, whole_reports = three_seeds
-    started = learners(RECIPE, TASK, [0, 1, 2])
+    started = begun()
     ended, reports = run_epochs(RECIPE, TASK, started._replace(rate_scale=started.rate_scale.at[1].set(1e38)), 4)
     assert reports.skipped[-1].tolist()[1] > 0
     for seed in (0, 2):

@@ -44,6 +44,8 @@ def stopped(experiment: Experiment, path: pathlib.Path, epochs: int) -> RunFolde
 def test_stopped_and_resumed(tiny: Experiment, trained, tmp_path: pathlib.Path, epochs: int) -> None:
     folder = stopped(tiny, tmp_path / "run", epochs)
     assert folder.has_checkpoint() == (epochs > 0)
+    if epochs:
+        assert load_learners(folder)[2] == epochs, "nothing that was trained is lost"
     warnings: list[str] = []
     result = train(tiny, folder, resume=True, warn=warnings.append)
     assert result.complete
