@@ -10,7 +10,7 @@ demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
 
 test: lint $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov=lantm --cov-report=term --doctest-modules src tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov=lantm --cov-report=term
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -28,6 +28,7 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     for name, value in settings.items():
         jax.config.update(name, value)
         os.environ[name.upper()] = str(value)
+    jax.devices()  # from here on this process has one device, whatever a command asks for
     yield
     for name, value in before.items():
         jax.config.update(name, value)

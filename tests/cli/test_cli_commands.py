@@ -72,6 +72,20 @@ def test_eval(lantm, trained) -> None:
         assert row["fine"] == row["fine_by_seed"][row["best_seed"]]
 
 
+def test_eval_saves_a_result_with_its_origin(lantm, trained, tmp_path: pathlib.Path) -> None:
+    asked = [trained.folder.path, "--problems", 8, "--batch-size", 4, "--lengths", 3, 8]
+    rows = json.loads(lantm("eval", *asked, "--json", "--save", tmp_path / "new" / "result.json").out)
+    record = json.loads((tmp_path / "new" / "result.json").read_text())
+    assert record["rows"] == rows
+    assert record["experiment"] == json.loads(json.dumps(trained.experiment.to_json()))
+    assert (record["epoch"], record["weights"]) == (6, "best")
+    assert record["scored"]["jax"]
+    assert record["command"].startswith("lantm eval ")
+    said = lantm("eval", *asked, "--save", tmp_path)
+    assert said.status == 2
+    assert said.err.startswith(f"lantm: cannot write {tmp_path}")
+
+
 def test_eval_as_a_table(lantm, trained) -> None:
     said = lantm("eval", trained.folder.path, "--problems", 9, "--batch-size", 4)
     lines = said.out.splitlines()

@@ -1,6 +1,6 @@
 """Real processes: killed, interrupted, resumed."""
 
-import dataclasses
+import json
 import os
 import pathlib
 import signal
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from lantm.training import Experiment, RunFolder, train
+from lantm.training import RunFolder
 
 # Long enough to be caught in the middle of it.
 EPOCHS = 200
@@ -44,10 +44,10 @@ def flags(tiny_flags: list[str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tiny: Experiment, flags: list[str], tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    experiment = dataclasses.replace(tiny, recipe=dataclasses.replace(tiny.recipe, epochs=EPOCHS, test_every=5))
-    folder = RunFolder.create(tmp_path_factory.mktemp("uninterrupted") / "run", experiment, {})
-    train(experiment, folder)
+def uninterrupted(flags: list[str], tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    folder = RunFolder(tmp_path_factory.mktemp("uninterrupted") / "run")
+    _, err = started("train", *flags, "--out", folder.path).communicate()
+    assert err == ""
     return folder
 
 
@@ -61,9 +61,7 @@ def assert_same(folder: RunFolder, other: RunFolder) -> None:
         np.testing.assert_array_equal(array, expected[key], f"{key} bit for bit")
 
 
-def test_killed_and_interrupted_and_resumed(
-    lantm, flags: list[str], uninterrupted: RunFolder, tmp_path: pathlib.Path
-) -> None:
+def test_killed_and_interrupted_and_resumed(flags: list[str], uninterrupted: RunFolder, tmp_path: pathlib.Path) -> None:
     """kill -9 in the middle, then Ctrl-C in the middle of the rest: the same weights and metrics in the end."""
     folder = RunFolder(tmp_path / "my run")
     process = started("train", *flags, "--out", folder.path)
@@ -84,8 +82,10 @@ def test_killed_and_interrupted_and_resumed(
     assert last.startswith("stopped after epoch ")
     assert last.endswith(f"go on with: lantm train --resume '{folder.path}'")
 
-    said = lantm("train", "--resume", folder.path)
-    assert said.status == 0
+    process = started("train", "--resume", folder.path, "--json")
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert [row["scale"] for row in json.loads(out)] == ["1x", "2x"]
     assert_same(folder, uninterrupted)
     assert not list(folder.path.rglob(".*.tmp"))
 

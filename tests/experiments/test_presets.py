@@ -1,5 +1,9 @@
 """Presets: the paper's sizes and rates for every task and model."""
 
+from functools import partial
+
+import jax
+import jax.numpy as jnp
 import pytest
 
 from lantm.errors import LantmError
@@ -7,6 +11,7 @@ from lantm.experiments import MODELS, RECIPES, preset
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.tasks import TASKS
 from lantm.training import ModelName, Recipe
+from lantm.training.learner import begin, train_epoch
 
 
 @pytest.mark.parametrize(
@@ -50,6 +55,19 @@ def test_every_name_leads_somewhere(recipe: str, model: ModelName) -> None:
     for task in (*TASKS, "yours.module:Task"):
         experiment = preset(task, model, recipe)
         assert (experiment.task, experiment.model, experiment.recipe_name) == (task, model, recipe)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_can_be_trained(model: ModelName) -> None:
+    """An epoch is traced, not run: it gives back what it was given."""
+    experiment = preset("addition", model)
+    task = experiment.build_task()
+    one = jax.ShapeDtypeStruct((), jnp.int32)
+    learner = jax.eval_shape(partial(begin, experiment, task), one)
+    after, report = jax.eval_shape(partial(train_epoch, experiment.recipe, task), learner, one)
+    assert jax.tree.structure(after) == jax.tree.structure(learner)
+    assert jax.tree.leaves(after) == jax.tree.leaves(learner)
+    assert report.loss.shape == ()
 
 
 def test_names_that_lead_nowhere() -> None:

@@ -141,6 +141,8 @@ def test_parts_that_do_not_fit_together() -> None:
         dataclasses.replace(EXPERIMENT, model="lantm-invnorm")
     with pytest.raises(LantmError, match="turn mixed_lengths off"):
         Experiment("copy", "lstm", LstmConfig(decoder="separate"), Recipe(mixed_lengths=True))
+    with pytest.raises(LantmError, match="turn mixed_lengths or memory_limit off"):
+        Experiment("copy", "lantm-invnorm", LantmConfig(memory_limit=100), Recipe(mixed_lengths=True))
 
 
 def test_seeds_stay_below_the_one_that_stands_for_all() -> None:

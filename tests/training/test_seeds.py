@@ -12,9 +12,20 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 from safetensors.numpy import load_file
 
-from lantm.seeds import EVALUATE, INITIALISE, SEEDS, TEST, TRAIN, seed_key, shared_key
+from lantm.seeds import (
+    EVALUATE,
+    INITIALISE,
+    SEEDS,
+    TEST,
+    TRAIN,
+    device_mesh,
+    seed_key,
+    shared_key,
+    use_all_cores,
+)
 from lantm.training import Experiment, RunFolder, train
 from lantm.training.checkpoint import named_arrays
 
@@ -45,6 +56,29 @@ def assert_close(rows: Iterable[dict[str, Any]], expected: Iterable[dict[str, An
         assert all(value == other[name] or abs(value - other[name]) < 1e-4 for name, value in one.items())
 
 
+def test_every_core_that_is_ours_is_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int]] = []
+    monkeypatch.setattr(jax.config, "update", lambda *setting: asked.append(setting))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 7}, raising=False)
+    use_all_cores()
+    assert asked == [("jax_num_cpu_devices", 3)]
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 12)
+    use_all_cores()
+    assert asked[1] == ("jax_num_cpu_devices", 12)
+
+
+def test_devices_in_use_stay_as_they_are() -> None:
+    devices = jax.local_devices()
+    use_all_cores()
+    assert jax.local_devices() == devices
+
+
+def test_seeds_are_shared_out_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax, "local_devices", lambda: jax.devices() * 4)
+    assert [device_mesh(seeds).size for seeds in (1, 2, 3, 4, 5, 6, 8)] == [1, 2, 3, 4, 1, 3, 4]
+
+
 def test_two_devices_give_the_numbers_of_one(trained, tmp_path: pathlib.Path) -> None:
     program = """
 import json, pathlib, sys
@@ -58,11 +92,7 @@ print(json.dumps({"devices": jax.local_device_count(), "places": len(places)}))
     folder = RunFolder(tmp_path / "run")
     ended = subprocess.run(
         [sys.executable, "-c", program, json.dumps(trained.experiment.to_json()), str(folder.path)],
-        env={
-            **os.environ,
-            "JAX_PLATFORMS": "cpu",
-            "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=2",
-        },
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "2"},
         capture_output=True,
         text=True,
         check=True,
