@@ -22,10 +22,12 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=20, help="rounds of interleaved timings (default 20)")
     parser.add_argument("--quick", action="store_true", help="a minute, not ten: short lengths, few seeds; not saved")
     parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES, help="which tables (default: all)")
+    parser.add_argument("--longest", type=int, default=4096, help="the longest length timed (default 4096)")
     parser.add_argument("--out", type=pathlib.Path, help="write the JSON here instead of results/bench-PLATFORM.json")
     chosen = parser.parse_args()
     platform = jax.default_backend()
     lengths = (64, 128) if chosen.quick else (64, 128, 256, 512, 1024, 2048, 4096)
+    lengths = tuple(length for length in lengths if length <= chosen.longest)
     seeds = (1, 2) if chosen.quick else (1, 2, 8, 32, 128)
     makers: dict[str, tuple[str, Callable[[], list[dict[str, Any]]]]] = {
         "batch": (
