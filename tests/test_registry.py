@@ -58,6 +58,7 @@ def test_options(animals: Registry[Animal]) -> None:
     assert flip.unit == "bigrams"
     assert flip.train_lengths == Lengths(2, 32)
     assert make_task("copy[data_symbols=128]").vocabulary == 131
+    assert animals.make("cat[weight=2]").values[3] == 2, "a whole number stands for a float too"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,11 @@ def test_options(animals: Registry[Animal]) -> None:
         ("", "is not the name of a animal"),
         ("cat[wings=2]", "cannot make the animal 'cat' with the options {'wings': 2}"),
         ("cat[legs=-1]", "legs below zero"),
-        ("cat[legs=x]", "cannot make the animal 'cat'"),
+        ("cat[legs=x]", "the animal 'cat' cannot have legs=x: by default it is 4"),
+        ("cat[legs=1.5]", "cannot have legs=1.5"),
+        ("cat[legs=true]", "cannot have legs=True"),
+        ("cat[name=5]", "cannot have name=5: by default it is ''"),
+        ("cat[tame=1]", "cannot have tame=1"),
         ("cta", "did you mean 'cat'? known are cat, dog, or name your own as module:Name"),
         ("elephant", "unknown animal 'elephant': known are cat, dog"),
     ],
@@ -84,6 +89,9 @@ def test_tasks_are_suggested() -> None:
     assert list(TASKS) == ["copy", "reverse", "bigramFlip", "double", "addition"]
     with pytest.raises(LantmError, match="cannot count lengths in 'metres'"):
         make_task("bigramFlip[unit=metres]")
+    for name in ("copy[train_lengths=5]", "bigramFlip[train_lengths=5]", "double[unused_symbols=x]"):
+        with pytest.raises(LantmError, match="cannot"):
+            make_task(name)
 
 
 # A module of the user's.

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -65,6 +66,14 @@ class Registry(Generic[T]):
         return match[1], options
 
     def _call(self, maker: Callable[..., T], name: str, options: dict[str, Any]) -> T:
+        parameters = inspect.signature(maker).parameters
+        for field, value in options.items():
+            usual = parameters[field].default if field in parameters else None
+            kinds = (int, float) if isinstance(usual, float) else type(usual)
+            if usual is not None and (
+                not isinstance(value, kinds) or isinstance(value, bool) != isinstance(usual, bool)
+            ):
+                raise LantmError(f"the {self.kind} {name!r} cannot have {field}={value}: by default it is {usual!r}")
         try:
             return maker(**options)
         except (TypeError, ValueError, AttributeError) as error:

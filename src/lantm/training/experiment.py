@@ -65,6 +65,11 @@ class Experiment:
     def build_task(self) -> Task:
         """The task, with this experiment's lengths."""
         task = make_task(self.task)
+        if task.data_symbols < 1 or task.unused_symbols < 0:
+            raise LantmError(
+                f"{self.task} has {task.data_symbols} symbols of data and {task.unused_symbols} unused ones: "
+                "give it at least 1 and 0"
+            )
         if self.lengths is None:
             return task
         for length in self.lengths:
