@@ -199,6 +199,25 @@ def test_a_task_with_options_is_shown_with_them(lantm, monkeypatch: pytest.Monke
     assert said.err == "lantm: interrupted\n"
 
 
+def test_the_demo_trains_scores_and_solves(lantm, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    called: list[list[str]] = []
+    for name in ("train", "eval", "solve"):
+        monkeypatch.setattr(f"lantm.cli.{name}.main", lambda words, name=name: called.append([name, *words]) or 0)
+    (tmp_path / "demo").mkdir()
+    said = lantm("demo", "--out", tmp_path / "demo", "--seeds", 2)
+    run = str(tmp_path / "demo-2")
+    assert said.status == 0
+    assert called[0] == ["train", "copy", "--recipe", "demo", "--seeds", "2", "--out", run]
+    assert called[1][:5] == ["eval", run, "--scales", "1", "2"]
+    assert called[2][:2] == ["solve", run]
+    assert f"lantm solve {run}" in said.out
+
+    called.clear()
+    monkeypatch.setattr("lantm.cli.train.main", lambda words: 130)
+    assert lantm("demo", "--out", tmp_path / "demo").status == 130
+    assert called == [], "what was interrupted is not scored"
+
+
 def test_a_task_and_a_geometry_of_the_users_own(
     lantm, tiny_flags: list[str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
