@@ -1,6 +1,8 @@
 """Machines: a controller, heads that move in a geometry, a memory; and the models built of them."""
 
 from lantm.machine.access import Access, Emission, Position
+from lantm.machine.index import Index
+from lantm.machine.inference import Inference, infer
 from lantm.machine.lantm import Lantm, LantmConfig
 from lantm.machine.lstm import Lstm, LstmConfig
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
@@ -13,6 +15,8 @@ __all__ = [
     "DropOldest",
     "Emission",
     "Grow",
+    "Index",
+    "Inference",
     "InvNorm",
     "Lantm",
     "LantmConfig",
@@ -28,6 +32,7 @@ __all__ = [
     "Trace",
     "Weighting",
     "Window",
+    "infer",
     "parameter_count",
     "recur",
 ]

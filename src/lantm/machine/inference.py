@@ -1,0 +1,111 @@
+"""Inference on very long inputs: answers only, and reads whose cost hardly grows with the input.
+
+What `Lantm` computes for training it keeps, step by step. Here a step leaves behind its prediction and a bound on the
+error of its reads; besides, there is one memory.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from lantm.batch import Batch
+from lantm.errors import LantmError
+from lantm.machine.access import Access
+from lantm.machine.blocks import Slots, Store, close, empty, seal, write
+from lantm.machine.expansion import Query
+from lantm.machine.index import Index, Reading, check_geometry, read, read_all
+from lantm.machine.lantm import Lantm
+from lantm.machine.loops import get_row, loop, put_row
+from lantm.machine.memory import Grow
+from lantm.machine.recurrence import State, Step, Weights, take_step
+
+
+class Inference(NamedTuple):
+    """What a machine answered, and how far its readings may have been from those of full reads."""
+
+    predictions: Int[Array, "time batch"]  # the most likely symbol of every step; rows from `steps` on are zero
+    bounds: Float[Array, "time batch read_heads"]  # on the error of any component of the reading; 0 for full reads
+    full_reads: Int[Array, ""]  # steps in which all memories were read
+    state: State  # what the machine ended with, beside its memory
+
+
+@partial(jax.jit, static_argnames="index")
+def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inference:  # noqa: B008 (it is frozen)
+    """Runs a machine forward, reading through `index`, or in full if that is None.
+
+    Memory and time are those of the batch's capacity; how long it is in fact is known at run time.
+    """
+    access = model.config.access
+    if not isinstance(model.config.policy, Grow):
+        raise LantmError("long inputs are for machines that forget nothing: leave out memory_limit")
+    check_geometry(access.geometry)
+    time, problems = batch.inputs.shape
+    state, initial, _ = model.begin(problems, slots=0)
+    weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)
+    symbols = model.symbols(model.embedding)
+
+    # The first write is at a multiple of the number of write heads, so that no step writes to two blocks.
+    before = initial.strengths.shape[1]
+    shift = -before % access.write_heads
+    first_slot = shift + before
+    slots = first_slot + access.write_heads * batch.write_capacity
+    size = (index or Index()).block_size(slots, access.write_heads)
+    store = empty(problems, access.geometry.key_size, access.memory_width, -(-slots // size), size)
+    if before:
+        everyone = jnp.ones(problems, bool)
+        store = store._replace(open=write(store.open, initial, shift, everyone, access.weighting))
+
+    def take(t: Array, state: State) -> Step:
+        return take_step(access, weights, symbols[get_row(batch.inputs, t)], state)
+
+    def finish(t: Array, step: Step, store: Store, so_far: Inference) -> Inference:
+        """Reads, and notes what came of the step."""
+        found = _read(access, store, step, index)
+        prediction = jnp.argmax(model.readout(step.controller.hidden), axis=-1)
+        return Inference(
+            put_row(so_far.predictions, prediction.astype(jnp.int32), t),
+            put_row(so_far.bounds, found.bounds, t),
+            so_far.full_reads + found.full,
+            State(found.vectors.reshape(problems, -1), *step.controller, step.position),
+        )
+
+    # While a block is written to, all others are constants of a loop: otherwise XLA copies them at every step.
+    turn = jnp.minimum(jnp.max(batch.writes), batch.steps)
+
+    def input_block(block: Array, carry: tuple[Inference, Store]) -> tuple[Inference, Store]:
+        so_far, store = carry
+
+        def input_step(t: Array, carry: tuple[Inference, Slots]) -> tuple[Inference, Slots]:
+            so_far, before = carry
+            step = take(t, so_far.state)
+            at = first_slot + access.write_heads * t - block * size
+            after = write(before, step.written, at, t < batch.writes, access.weighting)
+            seen = store._replace(open=after if access.read_sees_write else before)
+            return finish(t, step, seen, so_far), after
+
+        # Blocks and the first slot begin at multiples of the number of write heads.
+        begin, end = ((edge * size - first_slot) // access.write_heads for edge in (block, block + 1))
+        steps = jnp.maximum(begin, 0), jnp.minimum(end, turn)
+        so_far, written = loop(*steps, input_step, (so_far, store.open))
+        return so_far, close(store._replace(open=written), block)
+
+    so_far = Inference(
+        jnp.zeros((time, problems), jnp.int32),
+        jnp.zeros((time, problems, access.read_heads)),
+        jnp.zeros((), jnp.int32),
+        state,
+    )
+    blocks = -(-(first_slot + access.write_heads * turn) // size)
+    so_far, store = loop(0, blocks, input_block, (so_far, store))
+    store = seal(store)
+    return loop(turn, batch.steps, lambda t, so_far: finish(t, take(t, so_far.state), store, so_far), so_far)
+
+
+def _read(access: Access, store: Store, step: Step, index: Index | None) -> Reading:
+    query = Query(step.position.keys[:, : access.read_heads], step.temperatures)
+    if index is None:
+        return read_all(access.weighting, store, query)
+    return read(access.weighting, store, query, index)
