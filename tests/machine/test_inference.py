@@ -121,17 +121,6 @@ def test_where_the_index_is_too_rough_the_memory_is_read_in_full() -> None:
     assert 0 < found.bounds.max() <= 5e-5
 
 
-def test_one_program_serves_all_lengths(machine_set_by_hand: Lantm) -> None:
-    """And goes no farther than asked for."""
-    program = quick(lambda model, batch: infer(model, batch, Index(block=8)))
-    for lengths in ((5, 9), (30, 2), (40, 40)):
-        batch = copies(lengths, longest=40)
-        found = program(machine_set_by_hand, batch)
-        assert np.all((found.predictions == batch.targets) | ~batch.mask)
-        np.testing.assert_array_equal(found.predictions[int(batch.steps) :], 0)
-    assert program._cache_size() == 1
-
-
 def test_memories_that_forget_are_refused() -> None:
     model = build(small_lantm(memory_limit=6, memory_drop=4))
     with pytest.raises(LantmError, match="memory_limit"):

@@ -65,10 +65,11 @@ def check_geometry(geometry: Geometry) -> None:
 def read_all(weighting: Weighting, store: Store, query: Query) -> Reading:
     """The full read."""
     closed, _, opened = store
-    affinities = weighting.affinities(
+    affinities = _affinities(
+        weighting,
+        query,
         jnp.concatenate([_squared_distances(query, part.addresses[:, None]) for part in (closed, opened)], axis=-1),
         jnp.concatenate([closed.visible, opened.visible], axis=-1)[:, None],
-        query.temperatures,
     )
     split = closed.contents.shape[-1]
     sums = jnp.einsum("bhs,bcs->bhc", affinities[..., :split], closed.contents)
@@ -88,7 +89,7 @@ def read_blocks(weighting: Weighting, store: Store, query: Query, nearest: int) 
     blocks = summaries.radii.shape[-1]
     occupied = jnp.broadcast_to((summaries.masses > 0)[:, None], (*query.keys.shape[:2], blocks))
     view = look(summaries, query)
-    law = Span.split(weighting.affinities(view.squares.joined, _thrice(occupied), query.temperatures))
+    law = Span.split(_affinities(weighting, query, view.squares.joined, _thrice(occupied)))
     expansion = expand(weighting, summaries, query, view, law)
 
     # Where errors have faded beyond the range of the numbers, the nearer block is worth more.
@@ -100,10 +101,11 @@ def read_blocks(weighting: Weighting, store: Store, query: Query, nearest: int) 
 
     # Once more, since the scale of affinities depends on what they are read with.
     distances = _squared_distances(query, near.addresses)
-    affinities = weighting.affinities(
+    affinities = _affinities(
+        weighting,
+        query,
         jnp.concatenate([distances, view.squares.joined], axis=-1),
         jnp.concatenate([near.visible, _thrice(left)], axis=-1),
-        query.temperatures,
     )
     law = Span.split(affinities[..., distances.shape[-1] :])
     coefficients = (law.centre[:, :, None] * expansion.coefficients).reshape(*law.centre.shape[:2], -1)
@@ -147,6 +149,18 @@ def _gather(closed: Slots, chosen: Int[Array, "batch read_heads nearest"], opene
 
     near = lax.fori_loop(0, chosen.size, copy_block, jax.tree.map(room, closed))
     return jax.tree.map(join, near, opened)
+
+
+def _affinities(
+    weighting: Weighting,
+    query: Query,
+    squared_distances: Float[Array, "batch read_heads places"],
+    visible: Bool[Array, "batch #read_heads places"],
+) -> Float[Array, "batch read_heads places"]:
+    """Affinities of which the largest is 1: products with faint memories do not underflow, however far they are."""
+    affinities = weighting.affinities(squared_distances, visible, query.temperatures)
+    largest = jnp.max(affinities, axis=-1, keepdims=True)
+    return affinities * (1 / jnp.maximum(largest, jnp.finfo(largest.dtype).tiny))
 
 
 def _squared_distances(
