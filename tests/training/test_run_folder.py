@@ -106,7 +106,7 @@ def test_an_experiment_that_cannot_be_read(tmp_path: pathlib.Path, text: str) ->
 
 def test_a_run_without_a_checkpoint_says_what_to_do(tiny: Experiment, tmp_path: pathlib.Path) -> None:
     folder = RunFolder.create(tmp_path / "run", tiny, {})
-    with pytest.raises(LantmError, match=r"no checkpoint yet: train on with lantm train --resume .*run"):
+    with pytest.raises(LantmError, match=r"no checkpoint yet: train on with --resume .*run"):
         load_learners(folder)
 
 
@@ -200,3 +200,10 @@ def test_training_does_not_hide_that_it_cannot_write(
     (tmp_path / "run" / "metrics.jsonl").mkdir()
     with pytest.raises(LantmError, match=r"cannot write .*metrics.jsonl"):
         train(tiny, folder)
+
+
+def test_a_run_of_another_kind(tiny: Experiment, tmp_path: pathlib.Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", tiny, {})
+    assert folder.record("task") == json.loads(json.dumps(tiny.to_json()))
+    with pytest.raises(LantmError, match=r"another kind \(task, not language\)"):
+        folder.record("language")

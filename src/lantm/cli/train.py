@@ -5,16 +5,13 @@ import dataclasses
 import json
 import pathlib
 import shlex
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 from rich.console import Console
 
+from lantm.cli.interrupt import interruptible
 from lantm.cli.parse import parse
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
@@ -139,7 +136,7 @@ def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: boo
         f"training {experiment.seeds} seeds of {experiment.model} on {experiment.task}, "
         f"recipe {experiment.recipe_name}, into {folder.path}"
     )
-    with _interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
+    with interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
         result = train(experiment, folder, resume, display.update, interrupted, display.warn)
     if not result.complete:
         again = f"lantm train --resume {shlex.quote(str(folder.path))}"
@@ -153,23 +150,3 @@ def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: boo
         json.dump(rows, sys.stdout, indent=2)
         print()
     return 0
-
-
-@contextmanager
-def _interruptible() -> Iterator[Any]:
-    """Turns Ctrl-C and a polite kill into a question that the loop asks between epochs; twice ends at once."""
-    asked = False
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        print("\nfinishing the epoch and saving (once more to stop at once)", file=sys.stderr)
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -2,11 +2,7 @@
 
 import dataclasses
 import math
-import reprlib
-import sys
-import types
-import typing
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
@@ -14,6 +10,7 @@ from lantm.seeds import SEEDS
 from lantm.tasks import Lengths, Task, make_task
 from lantm.tasks.base import LONGEST_TEXT
 from lantm.training.recipe import Recipe
+from lantm.training.records import json_object, make_record
 
 ModelName = Literal["lantm-invnorm", "lantm-softmax", "lstm"]
 
@@ -21,6 +18,9 @@ ModelName = Literal["lantm-invnorm", "lantm-softmax", "lstm"]
 @dataclasses.dataclass(frozen=True)
 class Experiment:
     """A task, a machine, a recipe, and how many seeds to train."""
+
+    kind: ClassVar[str] = "task"
+    """What a run folder says it holds."""
 
     task: str
     """What to learn: copy, reverse, bigramFlip, double, addition, or module:Name."""
@@ -85,62 +85,8 @@ class Experiment:
     @classmethod
     def from_json(cls, values: Any) -> "Experiment":
         """The record back from JSON; anything that does not fit is a `LantmError` that names the field."""
-        values = _record(values, cls, "experiment")
+        values = json_object(values, cls, "experiment")
         config = LstmConfig if values.get("model") == "lstm" else LantmConfig
-        values["machine"] = _make(config, values.get("machine"), "machine")
-        values["recipe"] = _make(Recipe, values.get("recipe"), "recipe")
-        return _make(cls, values, "experiment")
-
-
-def _record(values: Any, kind: type, where: str) -> dict[str, Any]:
-    if not isinstance(values, dict):
-        raise LantmError(f"{where} is not a JSON object with the fields of {kind.__name__}")
-    return dict(values)
-
-
-def _make(kind: type, values: Any, where: str) -> Any:
-    """An instance of a dataclass from JSON values, every field checked against its annotation."""
-    values = _record(values, kind, where)
-    hints = typing.get_type_hints(kind)
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    for name in values:
-        if name not in fields:
-            raise LantmError(f"{where} has no field {name!r}: known are {', '.join(fields)}")
-    for name, field in fields.items():
-        if name not in values and field.default is dataclasses.MISSING:
-            raise LantmError(f"{where} lacks the field {name!r}")
-    return kind(**{name: _fit(hints[name], value, f"{where}.{name}") for name, value in values.items()})
-
-
-def _fit(hint: Any, value: Any, where: str) -> Any:
-    """`value` as the annotated type: a JSON list becomes a tuple, a whole number may stand for a float."""
-    origin, choices = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Literal:
-        fits = value in choices
-    elif origin in (typing.Union, types.UnionType):
-        for choice in choices:
-            try:
-                return _fit(choice, value, where)
-            except LantmError:
-                continue
-        fits = False
-    elif origin is tuple:
-        if not isinstance(value, list | tuple):
-            fits = False
-        else:
-            kinds = choices[:1] * len(value) if choices[-1] is Ellipsis else choices
-            if len(kinds) == len(value):
-                return tuple(_fit(kind, item, where) for kind, item in zip(kinds, value, strict=True))
-            fits = False
-    elif hint is float:
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < sys.float_info.max
-        value = float(value) if fits else value
-    elif hint is int:
-        fits = isinstance(value, int) and not isinstance(value, bool)
-    else:
-        fits = isinstance(value, hint)
-    if not fits:
-        names = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
-        expected = names.get(hint) or str(hint).replace("typing.", "")
-        raise LantmError(f"{where} is {reprlib.repr(value)}, which is not {expected}")
-    return value
+        values["machine"] = make_record(config, values.get("machine"), "machine")
+        values["recipe"] = make_record(Recipe, values.get("recipe"), "recipe")
+        return make_record(cls, values, "experiment")

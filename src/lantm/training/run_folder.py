@@ -11,13 +11,23 @@ import json
 import pathlib
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from lantm.errors import LantmError
 from lantm.training import checkpoint
 from lantm.training.experiment import Experiment
 
+_COMMANDS = "tasks are for lantm train, eval and solve, language models for lantm language"
 KEPT = 2  # checkpoints: one that is being replaced by the next can be lost, so the one before it stays
+
+
+class Record(Protocol):
+    """What was trained and how."""
+
+    kind: ClassVar[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as plain JSON values."""
 
 
 class RunFolder:
@@ -28,14 +38,16 @@ class RunFolder:
         self.path = path
 
     @classmethod
-    def create(cls, path: pathlib.Path, experiment: Experiment, provenance: dict[str, Any]) -> "RunFolder":
+    def create(cls, path: pathlib.Path, experiment: Record, provenance: dict[str, Any]) -> "RunFolder":
         """A new run folder; one that holds a run already is not touched."""
         folder = cls(path)
         if folder._experiment_file.exists():
             raise LantmError(f"{path} holds a run already: go on with --resume, or choose another --out")
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise LantmError(f"{path} is not empty: choose another --out")
-        text = json.dumps({"experiment": experiment.to_json(), "provenance": provenance}, indent=2)
+        text = json.dumps(
+            {"kind": experiment.kind, "experiment": experiment.to_json(), "provenance": provenance}, indent=2
+        )
         checkpoint.write_whole(folder._experiment_file, text.encode())
         return folder
 
@@ -57,7 +69,15 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """What was trained."""
-        return Experiment.from_json(self._read_json(self._experiment_file).get("experiment"))
+        return Experiment.from_json(self.record(Experiment.kind))
+
+    def record(self, kind: str) -> Any:
+        """What was trained, as JSON has it; a run of another kind is a `LantmError`."""
+        values = self._read_json(self._experiment_file)
+        found = values.get("kind", Experiment.kind)
+        if found != kind:
+            raise LantmError(f"{self.path} holds a run of another kind ({found}, not {kind}): {_COMMANDS}")
+        return values.get("experiment")
 
     def provenance(self) -> dict[str, Any]:
         """Where and with what it was trained."""
@@ -141,4 +161,4 @@ class RunFolder:
             warnings.append(f"{path} is damaged: it is not of epoch {epoch}")
         if warnings:
             raise LantmError(f"{self.path} has no usable checkpoint: {warnings[0]}")
-        raise LantmError(f"{self.path} has no checkpoint yet: train on with lantm train --resume {self.path}")
+        raise LantmError(f"{self.path} has no checkpoint yet: train on with --resume {self.path}")
