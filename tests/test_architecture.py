@@ -24,7 +24,7 @@ ALLOWED = {
     "geometry": {"errors", "registry"},
     "tasks": {"batch", "errors", "registry"},
     "machine": {"batch", "errors", "registry", "geometry"},
-    "evaluation": {"batch", "errors", "registry", "machine", "tasks", "seeds"},
+    "evaluation": {"batch", "errors", "registry", "geometry", "machine", "tasks", "seeds"},
     "training": {"batch", "errors", "registry", "machine", "tasks", "seeds", "evaluation"},
     "experiments": {"errors", "machine", "tasks", "seeds", "evaluation", "training", "provenance", "report"},
     "report": {"errors", "machine", "geometry", "tasks", "seeds", "evaluation", "training"},

@@ -1,6 +1,22 @@
-"""How well a machine does: fine and coarse scores at any length, and where its first error falls."""
+"""How well a machine does: fine and coarse scores at any length, where its first error falls, and what it did."""
 
 from lantm.evaluation.answer import Answer, answer
+from lantm.evaluation.recording import Approach, Heads, Memories, Recording, approach, record, stride
 from lantm.evaluation.scores import SOLVED, Examiner, Marks, Scores, mark
 
-__all__ = ["SOLVED", "Answer", "Examiner", "Marks", "Scores", "answer", "mark"]
+__all__ = [
+    "SOLVED",
+    "Answer",
+    "Approach",
+    "Examiner",
+    "Heads",
+    "Marks",
+    "Memories",
+    "Recording",
+    "Scores",
+    "answer",
+    "approach",
+    "mark",
+    "record",
+    "stride",
+]

@@ -1,0 +1,203 @@
+"""What one machine did with one problem, step by step, as plain NumPy arrays cut to the problem's own steps."""
+
+import dataclasses
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from lantm.batch import Batch
+from lantm.geometry import Geometry
+from lantm.machine import Model, Trace
+
+
+@dataclasses.dataclass(frozen=True)
+class Memories:
+    """What was in the memory in the end, in the order of writing; `Heads.seen` says what a step could see of it."""
+
+    addresses: Float[np.ndarray, "slots key"]
+    strengths: Float[np.ndarray, " slots"]
+    written_at: Int[np.ndarray, " slots"]
+    """The step in which each was written; -1 for one that was there before."""
+    written_by: Int[np.ndarray, " slots"]
+    """The write head that wrote it, counted from 0; -1 for one that was there before."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Heads:
+    """What the heads of a Lie access machine did; read heads come before write heads."""
+
+    read_heads: int
+    keys: Float[np.ndarray, "time heads key"]
+    key_gates: Float[np.ndarray, "time heads"]
+    action_gates: Float[np.ndarray, "time heads"]
+    memories: Memories
+    seen: Int[np.ndarray, "time 2"]
+    """The first memory that a step's reading could see, and the one behind the last."""
+    actions: Float[np.ndarray, "time heads action"] | None = None
+    temperatures: Float[np.ndarray, "time read_heads"] | None = None
+    """Emitted by SoftMax machines without a fixed temperature."""
+    read_weights: Float[np.ndarray, "time read_heads slots"] | None = None
+    """On request: they grow with the square of the length."""
+
+    @property
+    def write_heads(self) -> int:
+        """How many heads write."""
+        return self.keys.shape[1] - self.read_heads
+
+    @property
+    def read_keys(self) -> Float[np.ndarray, "time read_heads key"]:
+        """Where the read heads stood after every step."""
+        return self.keys[:, : self.read_heads]
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """One problem as one machine solved it, or did not.
+
+    Steps count from 0, the step of `<s>`. In step `answer_start` the machine is shown the first `</s>`: there its
+    answer begins, and from there on it writes nothing. What it reads in a step reaches its controller in the
+    next, so symbol i of the answer was made from the reading of step `answer_start + i - 1`.
+    """
+
+    inputs: Int[np.ndarray, " time"]
+    """What the machine was shown: `<s>`, the input, and a `</s>` for every symbol of the answer."""
+    expected: Int[np.ndarray, " answer"]
+    """The right answer, its `<e>` included."""
+    predicted: Int[np.ndarray, " answer"]
+    """What the machine said."""
+    heads: Heads | None
+    """None for a machine without a memory, as the LSTM."""
+
+    @property
+    def steps(self) -> int:
+        """The steps of the problem."""
+        return len(self.inputs)
+
+    @property
+    def answer_start(self) -> int:
+        """The step in which the answer begins, and the number of steps with writing before it."""
+        return len(self.inputs) - len(self.expected)
+
+    @property
+    def wrong(self) -> Int[np.ndarray, " mistakes"]:
+        """The places in the answer, from 0, of the symbols that are wrong."""
+        return np.flatnonzero(self.predicted != self.expected)
+
+    @property
+    def first_mistake(self) -> int | None:
+        """The place in the answer of the first symbol that is wrong; None if all are right."""
+        return int(self.wrong[0]) if self.wrong.size else None
+
+    def read_step(self, place: int) -> int:
+        """The step whose reading the machine had before it when it said the symbol at this place of the answer."""
+        return self.answer_start + place - 1
+
+
+def record(model: Model, batch: Batch, problem: int = 0, read_weights: bool = False) -> Recording:
+    """Runs one problem of a batch, alone, and keeps all that its trace says of it."""
+    alone = one_problem(batch, problem)
+    predictions, trace = jax.device_get(_run(model, alone, read_weights))
+    writes, steps = int(alone.writes[0]), int(alone.steps)
+    return Recording(
+        inputs=np.asarray(alone.inputs[:steps, 0]),
+        expected=np.asarray(alone.targets[writes:steps, 0]),
+        predicted=predictions[writes:steps],
+        heads=None if trace is None else _heads(trace, writes, steps, batch.write_capacity),
+    )
+
+
+def one_problem(batch: Batch, problem: int) -> Batch:
+    """A batch with only this problem in it; the arrays stay as long as they are."""
+    columns = slice(problem, problem + 1)
+    writes = batch.writes[columns]
+    return Batch(
+        batch.inputs[:, columns],
+        batch.targets[:, columns],
+        batch.mask[:, columns],
+        jnp.sum(batch.mask[:, problem]) + writes[0],
+        writes,
+        write_capacity=batch.write_capacity,
+        answer_capacity=batch.answer_capacity,
+    )
+
+
+@partial(jax.jit, static_argnames="read_weights")
+def _run(model: Model, batch: Batch, read_weights: bool) -> tuple[Int[Array, " time"], Trace | None]:
+    output = model.trace(batch, read_weights)
+    return jnp.argmax(output.logits[:, 0], axis=-1), output.trace
+
+
+def _heads(trace: Any, writes: int, steps: int, write_capacity: int) -> Heads:
+    """What a `Trace`, its arrays NumPy's by now, says of its one problem."""
+    write_heads = trace.strengths.shape[2]
+    there_before = trace.memory.strengths.shape[1] - write_heads * write_capacity
+    slots = np.arange(there_before + write_heads * writes)
+    step, head = np.divmod(slots - there_before, write_heads)
+    memories = Memories(
+        addresses=trace.memory.addresses[0, slots],
+        strengths=trace.memory.strengths[0, slots],
+        written_at=np.where(slots < there_before, -1, step),
+        written_by=np.where(slots < there_before, -1, head),
+    )
+    return Heads(
+        read_heads=trace.keys.shape[2] - write_heads,
+        keys=trace.keys[:steps, 0],
+        actions=trace.actions[:steps, 0],
+        key_gates=trace.key_gates[:steps, 0],
+        action_gates=trace.action_gates[:steps, 0],
+        memories=memories,
+        seen=np.stack([trace.windows.first, trace.windows.end], axis=-1)[:steps],
+        temperatures=None if trace.temperatures is None else trace.temperatures[:steps, 0],
+        read_weights=None if trace.read_weights is None else trace.read_weights[:steps, 0][..., slots],
+    )
+
+
+class Approach(NamedTuple):
+    """How near the reads of the answer came to what had been written."""
+
+    slots: Int[np.ndarray, "answer read_heads"]
+    """The nearest memory that the read could see; -1 when it could see none."""
+    distances: Float[np.ndarray, "answer read_heads"]
+    """How far away it was; not a number when there was none."""
+
+
+def approach(recording: Recording, geometry: Geometry) -> Approach:
+    """The nearest memory to every read of the answer: where the read line leaves the write line, distances grow.
+
+    In units of `stride` they tell a read that is off by half a memory from one that has lost the line.
+    """
+    heads = _need_heads(recording)
+    keys = heads.read_keys[recording.answer_start :]
+    seen = heads.seen[recording.answer_start :]
+    addresses = heads.memories.addresses
+    squared = np.array(geometry.squared_distance(jnp.asarray(keys)[:, :, None], jnp.asarray(addresses)))
+    slot = np.arange(len(addresses))
+    visible = (slot >= seen[:, :1]) & (slot < seen[:, 1:])
+    squared = np.where(visible[:, None], squared, np.inf)
+    if not len(addresses):
+        return Approach(np.full(keys.shape[:2], -1), np.full(keys.shape[:2], np.nan))
+    nearest = squared.argmin(axis=-1)
+    distances = np.sqrt(np.take_along_axis(squared, nearest[..., None], axis=-1)[..., 0])
+    lost = ~np.isfinite(distances)
+    return Approach(np.where(lost, -1, nearest), np.where(lost, np.nan, distances))
+
+
+def stride(recording: Recording, geometry: Geometry) -> float:
+    """The median distance between one memory of a write head and its next; not a number below two memories."""
+    memories = _need_heads(recording).memories
+    distances = []
+    for head in range(int(memories.written_by.max(initial=-1)) + 1):
+        line = jnp.asarray(memories.addresses[memories.written_by == head])
+        distances.append(np.sqrt(np.asarray(geometry.squared_distance(line[1:], line[:-1]))))
+    together = np.concatenate(distances) if distances else np.zeros(0)
+    return float(np.median(together)) if together.size else float("nan")
+
+
+def _need_heads(recording: Recording) -> Heads:
+    if recording.heads is None:
+        raise ValueError("a machine without a memory has no heads")
+    return recording.heads
