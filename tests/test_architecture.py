@@ -27,7 +27,7 @@ ALLOWED = {
     "evaluation": {"batch", "errors", "registry", "geometry", "machine", "tasks", "seeds"},
     "training": {"batch", "errors", "registry", "machine", "tasks", "seeds", "evaluation"},
     "experiments": {"errors", "machine", "tasks", "seeds", "evaluation", "training", "provenance", "report"},
-    "report": {"errors", "machine", "geometry", "tasks", "seeds", "evaluation", "training"},
+    "report": {"batch", "errors", "machine", "geometry", "tasks", "seeds", "evaluation", "training"},
 }
 ANYTHING = {"cli", "__main__"}
 

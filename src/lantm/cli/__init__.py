@@ -11,6 +11,7 @@ COMMANDS = {
     "train": "train a machine, many seeds at once, into a run folder",
     "eval": "score a run at any lengths, on fresh problems",
     "solve": "let a trained machine answer a problem of yours",
+    "view": "a page that shows machines at work, step by step, to be opened from disk",
     "info": "what there is: tasks, models, geometries, recipes; parameters of a model",
 }
 

@@ -1,0 +1,203 @@
+// What happened when, on one axis of time: the read weights as a heat map over the memories, and below it the
+// gates of every head and the strengths of what was written.
+
+const GUTTER = 92; // room for the names of the lanes
+const SANS = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+const MONO = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
+
+class Timeline {
+  constructor(point) {
+    this.point = point;
+    this.heat = element("canvas", { class: "heat", role: "img", "aria-label": "Read weights of all memories over time" });
+    this.lanes = element("canvas", { class: "lanes", role: "img", "aria-label": "Gates and strengths over time" });
+    this.root = element("div", { class: "card timeline" }, this.heat, this.lanes);
+    for (const canvas of [this.heat, this.lanes]) {
+      let held = false;
+      canvas.addEventListener("pointerdown", (event) => {
+        held = true;
+        canvas.setPointerCapture(event.pointerId);
+        this.over(event, canvas, true);
+      });
+      canvas.addEventListener("pointerup", () => (held = false));
+      canvas.addEventListener("pointermove", (event) => this.over(event, canvas, held));
+      canvas.addEventListener("pointerleave", () => this.point(null, false));
+    }
+  }
+
+  over(event, canvas, kept) {
+    const { scene } = this;
+    if (!scene) return;
+    const box = canvas.getBoundingClientRect();
+    const x = event.clientX - box.left - GUTTER;
+    if (x < 0) return this.point(null, false);
+    const step = clamp(Math.floor((x / (box.width - GUTTER)) * scene.steps), 0, scene.steps - 1);
+    const row = Math.floor(((event.clientY - box.top) / box.height) * scene.slots);
+    const slot = canvas === this.heat && scene.slots ? clamp(row, 0, scene.slots - 1) : null;
+    this.point({ step, slot }, kept);
+  }
+
+  show(scene) {
+    this.scene = scene;
+    this.image = null;
+    this.rows = [];
+    for (let head = 0; head < scene.heads; head++) {
+      const reads = head < scene.reads;
+      const index = reads ? head : head - scene.reads;
+      const colours = reads ? READ_COLOURS : WRITE_COLOURS;
+      const number = (reads ? scene.reads : scene.writes) > 1 ? ` ${index + 1}` : "";
+      const colour = colours[index % colours.length];
+      const who = `${reads ? "read" : "write"}${number}`;
+      for (const [kind, what] of ["key", "step"].entries()) {
+        this.rows.push({ name: `${who} ${what} gate`, colour, value: (step) => scene.gate(step, head, kind) });
+      }
+      if (!reads) {
+        const value = (step) => (step < scene.answer ? scene.strength(scene.firstSlot + step * scene.writes + index) : null);
+        this.rows.push({ name: `${who} strength`, colour, value });
+      }
+    }
+    this.lanes.style.flexGrow = String(Math.max(1, this.rows.length / 5));
+  }
+
+  themeChanged() {
+    this.image = null;
+  }
+
+  draw(focus) {
+    if (!this.scene.heads) return;
+    this.drawHeat(focus);
+    this.drawLanes(focus);
+  }
+
+  drawHeat(focus) {
+    const { scene } = this;
+    const { context, width, height, ratio } = fitted(this.heat);
+    const wide = width - GUTTER;
+    const [columns, rows] = [Math.max(1, Math.round(wide * ratio)), Math.max(1, Math.round(height * ratio))];
+    if (!this.image || this.image.width !== columns || this.image.height !== rows) this.paint(columns, rows);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.image, GUTTER, 0, wide, height);
+    this.cursor(context, focus, wide, height);
+    if (focus.slot !== null) {
+      const y = ((focus.slot + 0.5) / scene.slots) * height;
+      context.strokeStyle = Theme.colour("write", 0.8);
+      context.beginPath();
+      context.moveTo(GUTTER, y);
+      context.lineTo(width, y);
+      context.stroke();
+    }
+    this.label(context, "read weights", 12, "ink");
+    this.label(context, "of memory", 27, "quiet");
+    this.label(context, "0", 42, "quiet");
+    this.label(context, String(scene.slots - 1), height - 10, "quiet");
+    if (focus.slot !== null) this.label(context, `memory ${focus.slot}`, height / 2, "write");
+  }
+
+  /** The heat map, pixel by pixel, two at least for a number: where several share one, the largest shows. */
+  paint(columns, rows) {
+    const { scene } = this;
+    const strongest = new Uint8Array(columns * rows);
+    const owner = new Uint8Array(columns * rows);
+    const edges = (count, pixels) => Array.from({ length: count + 1 }, (_, at) => Math.floor((at * pixels) / count));
+    const [across, down] = [edges(scene.steps, columns), edges(scene.slots, rows)];
+    for (let step = 0, at = 0; step < scene.steps; step++) {
+      const right = Math.min(columns, Math.max(across[step + 1], across[step] + 2));
+      for (let head = 0; head < scene.reads; head++) {
+        for (let slot = 0; slot < scene.slots; slot++, at++) {
+          const value = scene.weights[at];
+          if (!value) continue;
+          const bottom = Math.min(rows, Math.max(down[slot + 1], down[slot] + 2));
+          for (let y = down[slot]; y < bottom; y++) {
+            for (let x = across[step]; x < right; x++) {
+              const pixel = y * columns + x;
+              if (value > strongest[pixel]) {
+                strongest[pixel] = value;
+                owner[pixel] = head;
+              }
+            }
+          }
+        }
+      }
+    }
+    this.image = element("canvas", { width: columns, height: rows });
+    const context = this.image.getContext("2d");
+    const pixels = context.createImageData(columns, rows);
+    const colours = READ_COLOURS.map((name) => Theme.rgb(name));
+    for (let pixel = 0; pixel < strongest.length; pixel++) {
+      const [red, green, blue] = colours[owner[pixel] % colours.length];
+      pixels.data.set([red, green, blue, strongest[pixel]], 4 * pixel);
+    }
+    context.putImageData(pixels, 0, 0);
+  }
+
+  drawLanes(focus) {
+    const { scene } = this;
+    const { context, width, height } = fitted(this.lanes);
+    const wide = width - GUTTER;
+    const tall = height / this.rows.length;
+    const room = Math.min(34, tall - 8);
+    const at = (step) => GUTTER + ((step + 0.5) / scene.steps) * wide;
+    this.rows.forEach(({ name, colour, value }, index) => {
+      const bottom = (index + 1) * tall - 4;
+      const level = (share) => bottom - share * room;
+      context.strokeStyle = Theme.colour("line");
+      context.lineWidth = 1;
+      context.beginPath();
+      context.moveTo(GUTTER, Math.round(bottom) + 0.5);
+      context.lineTo(width, Math.round(bottom) + 0.5);
+      context.stroke();
+
+      context.beginPath();
+      let last = GUTTER;
+      for (let step = 0; step < scene.steps && value(step) !== null; step++) {
+        context.lineTo(at(step), level(value(step)));
+        last = at(step);
+      }
+      context.strokeStyle = Theme.colour(colour);
+      context.lineWidth = 1.4;
+      context.stroke();
+      context.lineTo(last, bottom);
+      context.lineTo(at(0), bottom);
+      context.fillStyle = Theme.colour(colour, 0.14);
+      context.fill();
+
+      const here = value(focus.step);
+      this.label(context, name, bottom - Math.min(16, room - 6), colour);
+      this.label(context, here === null ? "–" : here.toFixed(3), bottom - 3, "ink");
+      if (here !== null) {
+        disc(context, at(focus.step), level(here), 3);
+        context.fillStyle = Theme.colour(colour);
+        context.fill();
+      }
+    });
+    this.cursor(context, focus, wide, height);
+  }
+
+  /** The start of the answer, the first mistake and the shown step. */
+  cursor(context, focus, wide, height) {
+    const { scene } = this;
+    const line = (x, colour, thick, dash = []) => {
+      context.strokeStyle = colour;
+      context.lineWidth = thick;
+      context.setLineDash(dash);
+      context.beginPath();
+      context.moveTo(x, 0);
+      context.lineTo(x, height);
+      context.stroke();
+      context.setLineDash([]);
+    };
+    line(GUTTER + (scene.answer / scene.steps) * wide, Theme.colour("quiet"), 1, [4, 3]);
+    if (scene.firstMistake !== null) {
+      const x = GUTTER + ((scene.answer + scene.firstMistake + 0.5) / scene.steps) * wide;
+      line(x, Theme.colour("wrong", 0.9), 1.4, [2, 3]);
+    }
+    line(GUTTER + ((focus.step + 0.5) / scene.steps) * wide, Theme.colour("focus", 0.75), 1.2);
+  }
+
+  label(context, text, y, colour) {
+    context.font = `11px ${SANS}`;
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.fillStyle = Theme.colour(colour);
+    context.fillText(text, 2, y, GUTTER - 6);
+  }
+}

@@ -1,0 +1,62 @@
+"""A page in one file: style, script and data inside it, and nothing that it could fetch.
+
+What comes from a run or a person (names, symbols, settings) is data, and stays data. It is written as JSON in which
+nothing can end the element that holds it, the script shows it as text, and the page's own policy allows the
+script and style of this package and nothing else: no other script, no network.
+"""
+
+import base64
+import hashlib
+import html
+import importlib.resources
+import json
+from collections.abc import Sequence
+from typing import Any
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="lantm">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<noscript>This page draws itself: it needs JavaScript, which it carries inside.</noscript>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def page(title: str, styles: Sequence[str], scripts: Sequence[str], data: Any) -> str:
+    """A whole page, from files of this package by name and the data that its script shows."""
+    style, script = _joined(styles), '"use strict";\n(() => {\n' + _joined(scripts) + "})();\n"
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return _PAGE.format(policy=policy, title=html.escape(title), style=style, script=script, data=json_in_html(data))
+
+
+def json_in_html(data: Any) -> str:
+    """JSON that holds no character of markup: `<`, `>` and `&` are written as escapes.
+
+    >>> json_in_html({"run": "</script>"})
+    '{"run":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _joined(names: Sequence[str]) -> str:
+    assets = importlib.resources.files("lantm.report.pages") / "assets"
+    return "".join((assets / name).read_text(encoding="utf-8") for name in names)
+
+
+def _digest(text: str) -> str:
+    """How a policy names a script or a style: by what it is, so that none other can take its place."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,68 @@
+"""A recording as a page carries it: symbols as text, arrays as few bytes.
+
+Places are 32-bit numbers, gates and strengths 8 bits each. A read weight is the square root of itself in 8 bits, so
+that faint ones keep their digits. All of it is compressed: most weights are nearly nothing.
+"""
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from lantm.evaluation import Recording
+from lantm.geometry import Geometry
+from lantm.tasks import Task
+
+
+def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[str, Any]:
+    """A scene of the viewer; `geometry` is that of the machine, None for a machine without a memory."""
+    heads = recording.heads
+    packed: dict[str, Any] = {
+        "steps": recording.steps,
+        "answer": recording.answer_start,
+        "inputs": [task.symbol_name(int(symbol)) for symbol in recording.inputs],
+        "expected": [task.symbol_name(int(symbol)) for symbol in recording.expected],
+        "predicted": [task.symbol_name(int(symbol)) for symbol in recording.predicted],
+        "mistakes": recording.wrong.tolist(),
+        "firstMistake": recording.first_mistake,
+        "reads": 0,
+        "writes": 0,
+        "slots": 0,
+        "firstSlot": 0,
+        "space": {},
+        "data": "",
+    }
+    arrays: list[np.ndarray] = []
+    if heads is not None and geometry is not None:
+        memories = heads.memories
+        packed |= {
+            "reads": heads.read_heads,
+            "writes": heads.write_heads,
+            "slots": len(memories.strengths),
+            "firstSlot": int(np.sum(memories.written_at < 0)),
+        }
+        weights = heads.read_weights
+        if weights is None:
+            weights = np.zeros((recording.steps, heads.read_heads, len(memories.strengths)))
+        arrays = [
+            _drawn(heads.keys).astype("<f4"),
+            _drawn(memories.addresses).astype("<f4"),
+            _bytes(np.stack([heads.key_gates, heads.action_gates], axis=-1)),
+            _bytes(memories.strengths),
+            _bytes(np.sqrt(np.clip(weights, 0, 1))),
+        ]
+    whole = b"".join(array.tobytes() for array in arrays)
+    packed["data"] = base64.b64encode(zlib.compress(whole, 9)).decode()
+    return packed
+
+
+def _drawn(keys: Float[np.ndarray, "*batch key"]) -> Float[np.ndarray, "*batch 2"]:
+    flat = keys[..., :2]
+    return flat if flat.shape[-1] == 2 else np.concatenate([flat, np.zeros_like(flat)], axis=-1)
+
+
+def _bytes(shares: Float[np.ndarray, "*shape"]) -> np.ndarray:
+    """Numbers from 0 to 1 in 8 bits; what is not a number, of a machine that diverged, is nothing."""
+    return np.round(255 * np.clip(np.nan_to_num(shares), 0, 1)).astype(np.uint8)

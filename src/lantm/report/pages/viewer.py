@@ -1,0 +1,96 @@
+"""The page of machines at work: scrub through time and training, alone or two side by side."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+
+from lantm.batch import Batch
+from lantm.errors import LantmError
+from lantm.evaluation import record
+from lantm.geometry import Geometry
+from lantm.machine import LantmConfig, Model
+from lantm.report.pages.document import page
+from lantm.report.pages.packing import pack
+from lantm.seeds import RECORD, shared_key
+from lantm.tasks import Task
+
+STYLES = ("base.css", "viewer.css")
+SCRIPTS = ("base.js", "scene.js", "tape.js", "keyspace.js", "timeline.js", "viewer.js")
+LONGEST = 2000  # a page holds read weights that grow with the square of the length
+
+
+class Problem(NamedTuple):
+    """A problem to be looked at."""
+
+    name: str
+    batch: Batch
+
+
+class Machine(NamedTuple):
+    """A machine to be looked at."""
+
+    name: str
+    task: Task
+    model: Model
+    problems: Sequence[Problem]
+
+
+def viewer_page(title: str, about: str, machines: Sequence[dict[str, Any]], chosen: Sequence[int], first: int) -> str:
+    """The page. `chosen` are the one or two machines that are shown at first, on their problem number `first`."""
+    data = {"title": title, "about": about, "machines": machines, "chosen": chosen, "first": first}
+    return page(f"{title}: {about}", STYLES, (*SCRIPTS, "view_page.js"), data)
+
+
+def exhibit(machine: Machine) -> dict[str, Any]:
+    """A machine as the viewer takes it: every problem, run and packed."""
+    geometry = geometry_of(machine.model)
+    return {
+        "name": machine.name,
+        "problems": [
+            {"name": problem.name, "scene": pack(record(machine.model, problem.batch, 0, True), machine.task, geometry)}
+            for problem in machine.problems
+        ],
+    }
+
+
+def geometry_of(model: Model) -> Geometry | None:
+    """Where a machine's keys live; None for one without a memory."""
+    return model.config.access.geometry if isinstance(model.config, LantmConfig) else None
+
+
+def sampled_problems(task: Task, lengths: Sequence[int], draw: int = 0) -> list[Problem]:
+    """A random problem of each length, the same for every machine; another `draw` gives others.
+
+    All arrays have room for the longest, so that one compiled program runs them all.
+    """
+    for length in lengths:
+        task.check_length(length)
+        _check_size(length)
+    return [
+        Problem(f"length {length}", task.sample(shared_key(RECORD, draw, length), 1, length, max(lengths)))
+        for length in lengths
+    ]
+
+
+def written_problem(task: Task, text: str) -> Problem:
+    """A problem as a person writes it."""
+    _check_size(len(text))
+    return Problem(f"“{text}”" if len(text) <= 32 else f"“{text[:31]}…”", task.encode(text))
+
+
+def _check_size(length: int) -> None:
+    if length > LONGEST:
+        raise LantmError(f"a page shows problems of lengths up to {LONGEST:,}, not {length:,}: choose a shorter one")
+
+
+def usual_lengths(task: Task) -> list[int]:
+    """A short problem, the longest that was trained on, and two and four times that."""
+    stride, longest = task.train_lengths.stride, task.train_lengths.largest
+    short = min(longest, -(-8 // stride) * stride)
+    return sorted({length for length in (short, longest, 2 * longest, 4 * longest) if length <= max(LONGEST, short)})
+
+
+def one_of(models: Model, index: int) -> Model:
+    """The model of one seed, of models with a leading axis of seeds."""
+    return jax.tree.map(lambda weights: weights[index], models)

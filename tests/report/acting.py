@@ -1,0 +1,69 @@
+"""Recordings made by hand: a machine that copies as it should, or goes wrong where it is told to."""
+
+import base64
+import json
+import re
+import zlib
+from typing import Any
+
+import numpy as np
+
+from lantm.evaluation import Heads, Memories, Recording
+from lantm.geometry import make_geometry
+from lantm.report.pages.packing import pack
+from lantm.tasks import make_task
+
+COPY = make_task("copy")
+PLANE = make_geometry("translation")
+
+
+def copying(length: int, wrong: tuple[int, ...] = (), read_gap: float = 1.0, step_gate: float = 0.0) -> Recording:
+    """Copies "!"#$..." along the line x = 1, 2, 3...; the read head moves by `read_gap` a step."""
+    symbols = 1 + np.arange(length) % 90
+    answer_start = length + 1
+    steps = answer_start + length + 1
+    expected = np.append(symbols, COPY.end_of_output)
+    predicted = expected.copy()
+    predicted[list(wrong)] = 94  # "~"
+    inputs = np.concatenate([[COPY.start], symbols, np.full(length + 1, COPY.end_of_input)])
+    addresses = np.stack([np.arange(answer_start), np.zeros(answer_start)], axis=-1).astype(float)
+    # The reading of step answer_start + i - 1 makes symbol i: it lies on memory i + 1, which `<s>` is before.
+    x = np.clip(np.arange(steps) - answer_start + 1, 0, None) * read_gap + 1
+    read_keys = np.stack([x, np.zeros(steps)], axis=-1)
+    write_keys = np.stack([np.minimum(np.arange(steps), length), np.zeros(steps)], axis=-1)
+    weights = np.zeros((steps, 1, answer_start))
+    for step in range(1, steps):
+        nearest = min(round(float(x[step])), min(step, answer_start) - 1)
+        weights[step, 0, nearest] = 1.0
+    gates = np.zeros((steps, 2))
+    gates[:, 0] = step_gate
+    heads = Heads(
+        read_heads=1,
+        keys=np.stack([read_keys, write_keys], axis=1),
+        key_gates=np.zeros((steps, 2)),
+        action_gates=gates,
+        memories=Memories(addresses, np.ones(answer_start), np.arange(answer_start), np.zeros(answer_start, int)),
+        seen=np.stack([np.zeros(steps, int), np.minimum(np.arange(steps), answer_start)], axis=-1),
+        read_weights=weights,
+    )
+    return Recording(inputs, expected, predicted, heads)
+
+
+def scene(length: int, wrong: tuple[int, ...] = (), **changes: Any) -> dict[str, Any]:
+    """The same, packed; `changes` replace parts of it."""
+    return pack(copying(length, wrong), COPY, PLANE) | changes
+
+
+def machine(name: str, *scenes: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "problems": [{"name": f"problem {at}", "scene": one} for at, one in enumerate(scenes)]}
+
+
+def page_data(text: str) -> Any:
+    """The data that a page carries."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def unpacked(data: str) -> bytes:
+    return zlib.decompress(base64.b64decode(data))

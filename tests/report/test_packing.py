@@ -1,0 +1,58 @@
+"""What a page carries is what was recorded."""
+
+import dataclasses
+
+import acting
+import numpy as np
+import pytest
+
+from lantm.report.pages.document import json_in_html, page
+
+
+def test_the_arrays_come_back() -> None:
+    recording = acting.copying(6, wrong=(2,), read_gap=1.5, step_gate=0.25)
+    heads = recording.heads
+    faint = np.linspace(0, 1, heads.read_weights.size).reshape(heads.read_weights.shape) ** 4
+    heads = dataclasses.replace(heads, read_weights=faint)
+    packed = acting.pack(dataclasses.replace(recording, heads=heads), acting.COPY, acting.PLANE)
+    assert (packed["steps"], packed["answer"], packed["reads"], packed["writes"], packed["slots"]) == (14, 7, 1, 1, 7)
+    assert packed["mistakes"] == [2]
+    assert packed["firstMistake"] == 2
+    assert packed["inputs"] == ["<s>", *'!"#$%&', *["</s>"] * 7]
+    assert packed["predicted"] == [*'!"~$%&', "<e>"]
+
+    data = acting.unpacked(packed["data"])
+    keys = np.frombuffer(data, "<f4", 14 * 2 * 2).reshape(14, 2, 2)
+    np.testing.assert_array_equal(keys, heads.keys.astype("f4"))
+    addresses = np.frombuffer(data, "<f4", 7 * 2, 14 * 2 * 2 * 4).reshape(7, 2)
+    np.testing.assert_array_equal(addresses, heads.memories.addresses)
+    small = np.frombuffer(data, np.uint8, offset=(14 * 2 * 2 + 7 * 2) * 4) / 255
+    gates, strengths, roots = np.split(small, [14 * 2 * 2, 14 * 2 * 2 + 7])
+    np.testing.assert_allclose(gates.reshape(14, 2, 2)[..., 1], heads.action_gates, atol=0.002)
+    np.testing.assert_allclose(gates.reshape(14, 2, 2)[..., 0], heads.key_gates, atol=0.002)
+    np.testing.assert_array_equal(strengths, 1)
+    np.testing.assert_allclose(roots.reshape(faint.shape) ** 2, faint, atol=0.004)
+    assert np.sum((roots > 0) & (roots**2 < 0.001)) > 5, "faint weights are not lost"
+
+
+def test_what_is_not_a_number_is_nothing() -> None:
+    recording = acting.copying(3)
+    heads = dataclasses.replace(recording.heads, key_gates=np.full((8, 2), np.nan))
+    packed = acting.pack(dataclasses.replace(recording, heads=heads), acting.COPY, acting.PLANE)
+    small = np.frombuffer(acting.unpacked(packed["data"]), np.uint8, offset=(8 * 2 * 2 + 4 * 2) * 4)
+    np.testing.assert_array_equal(small[: 8 * 2 * 2].reshape(8, 2, 2)[..., 0], 0)
+
+
+def test_a_page_is_whole() -> None:
+    text = page("a <title>", ["base.css"], ["base.js"], {"name": "</script><script>alert(1)</script>"})
+    assert "<title>a &lt;title&gt;</title>" in text
+    assert text.count("</script>") == 2
+    assert "alert(1)" in text
+    assert "http://" not in text
+    assert "https://" not in text
+    assert acting.page_data(text) == {"name": "</script><script>alert(1)</script>"}
+
+
+def test_json_has_no_word_for_infinity() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        json_in_html({"loss": float("nan")})

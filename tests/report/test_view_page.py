@@ -1,0 +1,261 @@
+"""The viewer in a real browser."""
+
+from collections.abc import Callable
+
+import acting
+import pytest
+from opened import Opened
+
+from lantm.report.pages.viewer import viewer_page
+
+Open = Callable[..., Opened]
+
+
+def page_of(*machines, chosen: tuple[int, ...] = (0,)) -> str:
+    return viewer_page("a run", "a machine that copies", list(machines), list(chosen), 0)
+
+
+def test_it_draws_everything(open_page: Open) -> None:
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(8))))
+    assert page.text("h1") == "a run"
+    assert "all right" in page.text(".verdict")
+    assert page.page.locator('[data-row="input"] .cell').all_inner_texts() == ["<s>", *"!\"#$%&'("]
+    assert page.page.locator('[data-row="answer"] .cell').count() == 9
+    for canvas in ("canvas.keys", "canvas.heat", "canvas.lanes"):
+        assert page.ink(canvas) > 500, canvas
+    assert page.page.locator("#epoch").is_hidden(), "no training was recorded"
+    assert page.page.locator("#compare").is_hidden(), "there is nothing to compare with"
+
+
+def test_time_is_scrubbed(open_page: Open) -> None:
+    """By the slider, by keys, by clicks: the symbols, the words and the pictures follow."""
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(8))))
+    before = page.picture("canvas.keys"), page.picture("canvas.heat"), page.picture("canvas.lanes")
+    page.page.locator("#time").fill("11")
+    page.settle()
+    assert page.text("output").startswith("step 11 of 17 · answer 3/9")
+    assert "Symbol 3 of the answer: “#”, right, from the reading of step 10: memory 3 “#” 100%" in page.text(".words")
+    after = page.picture("canvas.keys"), page.picture("canvas.heat"), page.picture("canvas.lanes")
+    assert all(one != other for one, other in zip(before, after, strict=True))
+    page.press("ArrowRight", "ArrowRight")
+    assert page.text("output").startswith("step 13 ")
+    page.press("Home", "Shift+ArrowRight", "ArrowLeft")
+    assert page.text("output").startswith("step 9 of 17 · answer 1/9")
+    page.press("End")
+    assert page.text("output").startswith("step 17 ")
+    page.press("a")
+    assert page.text("output").startswith("step 9 ")
+    page.page.locator('.cell[data-step="4"]').click()
+    page.settle()
+    assert page.text("output").startswith("step 4 of 17 · input 4/8")
+    box = page.page.locator("canvas.lanes").bounding_box()
+    page.page.mouse.click(box["x"] + box["width"] - 2, box["y"] + 10)
+    page.settle()
+    assert page.text("output").startswith("step 17 ")
+
+
+def test_it_plays(open_page: Open) -> None:
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(2))))
+    page.press(" ")
+    page.page.locator(".play", has_text="❚❚").wait_for()
+    page.page.locator("output", has_text="step 5 of 5").wait_for()
+    page.page.locator(".play", has_text="▶").wait_for()
+
+
+def test_pointing_at_a_symbol_shows_its_read_and_its_write(open_page: Open) -> None:
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(8))))
+    pictures = {page.picture("canvas.keys")}
+    page.page.locator('.cell[data-step="12"]').hover()  # the fourth symbol of the answer
+    page.settle()
+    assert [page.glow(step) for step in range(9)] == ["", "", "", "", "100%", "", "", "", ""], "its read"
+    assert "Symbol 4 of the answer" in page.text(".words")
+    assert page.text("output").startswith("step 0 "), "the scrubber stays"
+    pictures.add(page.picture("canvas.keys"))
+
+    page.page.locator('.cell[data-step="6"]').hover()  # the sixth symbol of the input
+    page.settle()
+    assert "written as memory 6 with strength 1.00; read most for symbol 6 of the answer" in page.text(".words")
+    assert page.glow(14) == "100%", "who read it"
+    assert page.glow(13) == ""
+    pictures.add(page.picture("canvas.keys"))
+
+    page.page.mouse.move(2, 2)
+    page.settle()
+    assert page.glow(14) == ""
+    assert "Step 0." in page.text(".words")
+    pictures.add(page.picture("canvas.keys"))
+    assert len(pictures) == 3, "the key space followed, and came back"
+
+
+def test_pointing_into_the_pictures(open_page: Open) -> None:
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(8))))
+    heat = page.page.locator("canvas.heat").bounding_box()
+    gutter = 92
+    x = heat["x"] + gutter + (heat["width"] - gutter) * (12 + 0.5) / 18
+    page.page.mouse.move(x, heat["y"] + heat["height"] * (5 + 0.5) / 9)
+    page.settle()
+    assert "Step 12." in page.text(".words")
+    assert "The reading of this step takes 100% of memory 5" in page.text(".words")
+
+    keys = page.page.locator("canvas.keys").first.bounding_box()
+    found = set()
+    for share in range(0, 101, 2):  # the memories lie on a level line through the middle
+        page.page.mouse.move(keys["x"] + keys["width"] * share / 100, keys["y"] + keys["height"] / 2 + 6)
+        page.settle()
+        found.add(page.text(".words").partition(".")[0])
+    assert {f"Step {step}" for step in range(1, 9)} <= found
+
+
+def test_the_key_space_is_zoomed_and_moved(open_page: Open) -> None:
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(40))))
+    page.press("a", "Shift+ArrowRight", "Shift+ArrowRight")
+    views = [page.picture("canvas.keys")]
+    for view in ("start", "end", "here", "all"):
+        page.page.locator(f'[data-view="{view}"]').first.click()
+        page.page.mouse.move(2, 2)
+        page.settle()
+        views.append(page.picture("canvas.keys"))
+    assert views[0] == views[-1]
+    assert len(set(views)) == 4
+    page.page.locator("canvas.keys").first.hover()
+    page.page.mouse.wheel(0, -300)
+    page.page.mouse.down()
+    page.page.mouse.move(300, 400)
+    page.page.mouse.up()
+    page.page.mouse.move(2, 2)
+    page.settle()
+    assert page.picture("canvas.keys") not in views
+    assert page.page.locator('.views [aria-pressed="true"]').count() == 1, "only the lens still has a view"
+    page.page.locator("canvas.keys").first.dblclick()
+    page.page.mouse.move(2, 2)
+    page.press("a", "Shift+ArrowRight", "Shift+ArrowRight")
+    assert page.picture("canvas.keys") == views[0]
+
+
+def test_mistakes_are_marked(open_page: Open) -> None:
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(8, wrong=(3, 6)))))
+    assert page.text(".verdict") == "✕ 2 of 9 wrong, the first is symbol 4 of the answer"
+    assert [cell.get_attribute("data-step") for cell in page.page.locator(".cell.wrong").all()] == ["12", "15"]
+    page.press("m")
+    assert page.text("output").startswith("step 12 ")
+    assert "“~”, wrong, “$” was expected" in page.text(".words")
+
+
+def test_two_machines_side_by_side(open_page: Open) -> None:
+    machines = [acting.machine(f"seed {seed}", acting.scene(4), acting.scene(8, wrong=(seed,))) for seed in range(3)]
+    page = open_page(page_of(*machines, chosen=(0, 2)))
+    assert page.page.locator(".pane").count() == 2
+    assert page.page.locator("select.machine").nth(1).evaluate("one => one.selectedOptions[0].text") == "seed 2"
+    for pane in range(2):
+        page.page.locator("select.problem").nth(pane).select_option(label="problem 1")
+    page.page.locator(".verdict.wrong").nth(1).wait_for()
+    page.press("a", "ArrowRight")
+    assert all("Step 10." in words for words in page.page.locator(".words").all_inner_texts()), "one scrubber for both"
+    page.page.locator("select.machine").nth(0).select_option(label="seed 1")
+    page.page.locator(".verdict", has_text="symbol 2 of").wait_for()
+    assert page.page.locator("select.problem").first.evaluate("one => one.value") == "1", "the problem stays"
+    page.press("c")
+    assert page.page.locator(".pane").count() == 1
+    page.page.locator("#compare").click()
+    assert page.page.locator(".pane").count() == 2
+
+
+def test_training_is_scrubbed(open_page: Open) -> None:
+    epochs = [{"epoch": epoch, "loss": 1 / epoch, "scene": acting.scene(4, wrong=(epoch % 4,))} for epoch in (1, 2, 3)]
+    subject = acting.machine("seed 0", acting.scene(8))
+    subject["problems"].append({"name": "while training", "training": epochs})
+    page = open_page(page_of(subject))
+    assert page.page.locator("#epoch").is_visible()
+    page.press("ArrowDown")
+    page.page.locator(".verdict", has_text="symbol 3 of").wait_for()
+    assert page.page.locator("select.problem").evaluate("one => one.value") == "1"
+    page.page.locator("#epoch").fill("0")
+    page.page.locator(".verdict", has_text="symbol 2 of").wait_for()
+    page.settle()
+    assert page.text('output[for="epoch"]') == "epoch 1 · loss 1.000"
+
+
+def test_a_machine_without_a_memory(open_page: Open) -> None:
+    recording = acting.copying(5, wrong=(2,))
+    object.__setattr__(recording, "heads", None)
+    page = open_page(page_of(acting.machine("lstm", acting.pack(recording, acting.COPY, None))))
+    assert "This model has no memory" in page.text(".no-memory")
+    assert page.page.locator("canvas.keys").first.is_hidden()
+    page.press("m")
+    assert "Symbol 3 of the answer: “~”, wrong, “#” was expected." in page.text(".words")
+
+
+HOSTILE = "</script><img src=x onerror=\"alert(1)\"><b onmouseover='alert(2)'>&lt;"
+
+
+def test_markup_is_shown_as_text(open_page: Open) -> None:
+    """In the name of a run, of a seed, of a problem, and in every symbol."""
+    symbols = acting.scene(3, wrong=(1,), inputs=[HOSTILE] * 8, expected=[HOSTILE] * 4, predicted=[HOSTILE] * 4)
+    subject = {"name": HOSTILE, "problems": [{"name": HOSTILE, "scene": symbols}]}
+    page = open_page(viewer_page(HOSTILE, HOSTILE, [subject, subject], [0, 1], 0))
+    page.press("m")
+    page.page.locator(".cell").first.hover()
+    page.settle()
+    assert page.page.locator("img, b[onmouseover]").count() == 0
+    assert page.text("h1") == page.text(".about") == HOSTILE
+    assert page.page.title().startswith(HOSTILE)
+    assert page.page.locator(".cell").first.inner_text() == HOSTILE.replace(" ", "␣")
+    assert page.page.locator("select.machine option").first.text_content() == HOSTILE
+
+
+def test_no_other_script_can_run(open_page: Open) -> None:
+    """The page's own policy forbids scripts and fetching, should anything ever slip in."""
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(3))))
+    ran = page.page.evaluate(
+        """async () => {
+            const script = document.createElement("script");
+            script.textContent = "window.ran = true";
+            document.body.append(script);
+            const button = document.createElement("b");
+            button.setAttribute("onclick", "window.ran = true");
+            document.body.append(button);
+            button.click();
+            const fetched = await fetch("https://example.org").then(() => true, () => false);
+            return [window.ran === undefined, fetched];
+        }"""
+    )
+    assert ran == [True, False]
+    refused = [complaint for complaint in page.complaints if "Content Security Policy" in complaint]
+    assert len(refused) >= 3
+    page.complaints.clear()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_light_and_dark(open_page: Open, dark: bool) -> None:
+    """As the system says, and the other way round by the button."""
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(8))), dark=dark)
+
+    def brightness() -> float:
+        colour = page.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(map(int, colour.removeprefix("rgb(").removesuffix(")").split(",")))
+
+    before, picture = brightness(), page.picture("canvas.heat")
+    assert (before < 200) is dark
+    page.page.locator("#theme").click()
+    page.page.mouse.move(2, 2)
+    page.settle()
+    assert (brightness() < 200) is not dark
+    assert page.picture("canvas.heat") != picture
+
+
+def test_a_long_problem(open_page: Open) -> None:
+    """320 symbols: small, and all of it there."""
+    text = page_of(acting.machine("seed 0", acting.scene(320)))
+    assert len(text) < 1_000_000
+    page = open_page(text)
+    page.press("End")
+    assert page.text("output").startswith("step 641 of 641")
+    assert page.page.locator(".cell.current").last.is_visible()
+
+
+def test_help(open_page: Open) -> None:
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(3))))
+    page.page.locator("#keys").click()
+    assert "to the first mistake" in page.text("#help")
+    page.page.locator("#help button").click()
+    assert page.page.locator("#help").is_hidden()
