@@ -26,8 +26,9 @@ ALLOWED = {
     "machine": {"batch", "errors", "registry", "geometry"},
     "evaluation": {"batch", "errors", "registry", "geometry", "machine", "tasks", "seeds"},
     "training": {"batch", "errors", "registry", "machine", "tasks", "seeds", "evaluation"},
-    "experiments": {"errors", "machine", "tasks", "seeds", "evaluation", "training", "provenance", "report"},
     "report": {"batch", "errors", "machine", "geometry", "tasks", "seeds", "evaluation", "training"},
+    "zoo": {"errors", "machine", "tasks", "seeds", "training"},
+    "experiments": {"errors", "machine", "tasks", "seeds", "evaluation", "training", "provenance", "report", "zoo"},
 }
 ANYTHING = {"cli", "__main__"}
 

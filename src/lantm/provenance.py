@@ -1,6 +1,7 @@
 """Where a number comes from: the versions, the commit, the device and the date."""
 
 import datetime
+import os
 import pathlib
 import platform
 import subprocess
@@ -10,32 +11,56 @@ import jax
 
 import lantm
 
+COMMIT = "LANTM_COMMIT"
+"""The environment variable that names the commit where there is no checkout to ask."""
+
 
 def provenance() -> dict[str, Any]:
     """What a result's JSON says about its origin."""
-    device = jax.local_devices()[0]
     return {
         "lantm": lantm.__version__,
-        "commit": _commit(),
+        "commit": os.environ.get(COMMIT) or _commit(),
         "jax": jax.__version__,
         "python": platform.python_version(),
-        "device": f"{device.platform}: {device.device_kind}",
+        "device": _device(),
         "devices": jax.local_device_count(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 
 
+def _device() -> str:
+    """What computes, by its maker's name, and how many of it there are."""
+    device = jax.local_devices()[0]
+    if device.platform == "cpu":
+        return f"cpu: {_cpu_name()}, {os.cpu_count()} cores"
+    return f"{device.platform}: {jax.local_device_count()} x {device.device_kind}"
+
+
+def _cpu_name() -> str:
+    """The CPU's model. Python knows it on Windows only; elsewhere the system is asked."""
+    if platform.system() == "Darwin" and (name := _output("sysctl", "-n", "machdep.cpu.brand_string")):
+        return name
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        field, _, value = line.partition(":")
+        if field.strip() == "model name":
+            return value.strip()
+    return platform.processor() or platform.machine()
+
+
 def _commit() -> str | None:
     """The commit of the checkout this package runs from, with a plus sign for uncommitted changes."""
-    folder = pathlib.Path(__file__).parent
+    folder = str(pathlib.Path(__file__).parent)
+    return _output("git", "-C", folder, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+")
+
+
+def _output(*command: str) -> str | None:
+    """What a program prints; nothing where it is not there or fails."""
     try:
-        described = subprocess.run(
-            ["git", "-C", str(folder), "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return described.stdout.strip() or None
+    return done.stdout.strip() or None

@@ -73,6 +73,24 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("solve", ["RUN", "missing"]),
         ("solve nowhere", ["PROBLEM is missing"]),
         ("solve nowhere hello", ["nowhere is not a run folder"]),
+        ("eval nowhere", ["nor is it a machine of the zoo"]),
+        ("eval copy --weights last --problems 1", ["keeps the best weights only"]),
+        ("solve copy hello --seed 99", ["no seed 99"]),
+        ("zoo add nowhere", ["nowhere is not a run folder"]),
+        ("zoo add nowhere --problems 0", ["problems", "from 1"]),
+        ("zoo copy", ["Unrecognized", "copy"]),
+        ("reproduce", ["STUDY is missing"]),
+        ("reproduce sequence", ["unknown study 'sequence'", "sequences, generalisation, tweaks"]),
+        ("reproduce sequences --recipe cake", ["unknown recipe 'cake'", "robust"]),
+        ("reproduce sequences --only cpoy", ["--only cpoy chooses nothing", "copy, reverse"]),
+        ("reproduce sequences --models gru", ["--models gru chooses nothing", "lstm"]),
+        ("reproduce generalisation --models lstm", ["--models lstm chooses nothing", "lantm-invnorm"]),
+        ("reproduce sequences --problems 0", ["problems is 0", "from 1"]),
+        ("reproduce sequences --minutes 0", ["minutes is 0.0", "above 0"]),
+        ("reproduce sequences --seeds 0", ["seeds is 0", "from 1"]),
+        ("reproduce sequences --epochs 0", ["epochs is 0", "from 1"]),
+        ("reproduce sequences --scales 0", ["scale 0"]),
+        ("demo --seeds 0", ["seeds is 0", "from 1"]),
         ("info cpoy", ["unknown task 'cpoy'"]),
         ("info copy --model gru", ["gru", "lstm"]),
         ("info copy reverse", ["Unrecognized", "reverse"]),
@@ -149,7 +167,7 @@ def test_problems_that_cannot_be_read(refused: Refused, trained) -> None:
     run = trained.folder.path
     assert "copy has no symbol for '漢'" in refused("solve", run, "漢字")
     assert "nothing to work on" in refused("solve", run, "")
-    assert "has no seed 4: it has 0 to 3" in refused("solve", run, "hi", "--seed", 4)
+    assert "no seed 4: the run has 0 to 3" in refused("solve", run, "hi", "--seed", 4)
     assert "--seed cannot be 'first'" in refused("solve", run, "hi", "--seed", "first")
 
 
@@ -157,7 +175,7 @@ def test_too_little_memory(refused: Refused, trained, monkeypatch: pytest.Monkey
     def fails(*args: object) -> None:
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 399999999996 bytes.")
 
-    monkeypatch.setattr("lantm.cli.eval.load_learners", fails)
+    monkeypatch.setattr("lantm.cli.machines.load_learners", fails)
     assert "not enough memory" in refused("eval", trained.folder.path)
 
 
@@ -165,6 +183,6 @@ def test_a_mistake_of_ours_is_not_hidden(lantm, trained, monkeypatch: pytest.Mon
     def fails(*args: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("lantm.cli.eval.load_learners", fails)
+    monkeypatch.setattr("lantm.cli.machines.load_learners", fails)
     with pytest.raises(RuntimeError, match="a bug"):
         lantm("eval", trained.folder.path)

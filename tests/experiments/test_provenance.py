@@ -2,6 +2,9 @@
 
 import datetime
 import json
+import os
+import pathlib
+import platform
 import subprocess
 from typing import Any
 
@@ -29,3 +32,48 @@ def test_without_git_there_is_no_commit(monkeypatch: pytest.MonkeyPatch, error: 
 
     monkeypatch.setattr(subprocess, "run", fail)
     assert provenance()["commit"] is None
+    monkeypatch.setenv("LANTM_COMMIT", "abc123")
+    assert provenance()["commit"] == "abc123"
+
+
+def system(monkeypatch: pytest.MonkeyPatch, name: str, cpuinfo: str | None, sysctl: str = "") -> None:
+    def read(path: pathlib.Path, **options: Any) -> str:
+        if cpuinfo is None:
+            raise FileNotFoundError(path)
+        return cpuinfo
+
+    def run(command: tuple[str, ...], **options: Any) -> Any:
+        return subprocess.CompletedProcess(command, 0, stdout=sysctl if command[0] == "sysctl" else "")
+
+    monkeypatch.setattr(platform, "system", lambda: name)
+    monkeypatch.setattr(platform, "processor", lambda: "a processor")
+    monkeypatch.setattr(pathlib.Path, "read_text", read)
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "cpuinfo", "sysctl", "expected"),
+    [
+        ("Linux", "processor\t: 0\nmodel name\t: Fast CPU @ 2: GHz\nmodel name\t: other\n", "", "Fast CPU @ 2: GHz"),
+        ("Linux", "Hardware : a board\n", "", "a processor"),
+        ("Darwin", None, "Apple M9\n", "Apple M9"),
+        ("Darwin", None, "", "a processor"),
+        ("Windows", None, "", "a processor"),
+    ],
+)
+def test_a_cpu_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, cpuinfo: str | None, sysctl: str, expected: str
+) -> None:
+    system(monkeypatch, name, cpuinfo, sysctl)
+    assert provenance()["device"] == f"cpu: {expected}, 6 cores"
+
+
+def test_accelerators_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Device:
+        platform = "gpu"
+        device_kind = "NVIDIA H200"
+
+    monkeypatch.setattr(jax, "local_devices", lambda: [Device(), Device()])
+    monkeypatch.setattr(jax, "local_device_count", lambda: 2)
+    assert provenance()["device"] == "gpu: 2 x NVIDIA H200"

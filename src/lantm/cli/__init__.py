@@ -12,6 +12,8 @@ COMMANDS = {
     "eval": "score a run at any lengths, on fresh problems",
     "solve": "let a trained machine answer a problem of yours",
     "view": "a page that shows machines at work, step by step, to be opened from disk",
+    "reproduce": "a table of the paper, ours beside theirs, pass or fail",
+    "zoo": "the trained machines that ship with the package",
     "info": "what there is: tasks, models, geometries, recipes; parameters of a model",
 }
 
@@ -23,6 +25,7 @@ commands:
 {commands}
 
 Try first:
+  lantm solve copy "hello, world"
   lantm train copy --recipe demo --seeds 2 --out runs/copy
   lantm eval runs/copy --scales 1 2 4
   lantm solve runs/copy "hello, world"

@@ -6,6 +6,7 @@ import pathlib
 from lantm.cli import eval as eval_command
 from lantm.cli import solve, train
 from lantm.cli.parse import parse
+from lantm.experiments import preset
 
 _INTRODUCTION = """A Lie access machine learns to copy: it reads up to 64 symbols, then has to say them all again.
 Its memory lives in a plane; one head writes along a line there, another learns to go back and read along it.
@@ -32,6 +33,8 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "demo", arguments)
+    # What is wrong with the flags is said before anything else.
+    dataclasses.replace(preset("copy", "lantm-invnorm", "demo"), seeds=chosen.seeds)
     print(_INTRODUCTION)
     run = str(train.free_folder(chosen.out))
     status = train.main(["copy", "--recipe", "demo", "--seeds", str(chosen.seeds), "--out", run])

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import tyro
 from rich.console import Console
 
+from lantm.cli.machines import open_machines
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.evaluation import Examiner
@@ -17,7 +18,6 @@ from lantm.report import score_row, score_table
 from lantm.seeds import EVALUATE
 from lantm.tasks import Lengths, Task
 from lantm.tasks.base import LONGEST_TEXT
-from lantm.training import RunFolder, load_learners
 from lantm.training.checkpoint import write_whole
 
 
@@ -29,8 +29,8 @@ class Arguments:
     to twice the longest, and from 3x on exactly that multiple of the longest.
     """
 
-    run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
-    """The run folder."""
+    run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
+    """The run folder, or a machine of the zoo: its name or its task's."""
     lengths: tuple[int, ...] = ()
     """Exact lengths to score at."""
     scales: tuple[int, ...] = ()
@@ -56,29 +56,27 @@ def main(arguments: list[str]) -> int:
         raise LantmError("problems and batch-size are whole numbers from 1 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    folder = RunFolder.open(chosen.run)
-    experiment, task, epoch, learners, warnings = load_learners(folder)
-    for warning in warnings:
-        print(f"lantm: warning: {warning}", file=sys.stderr)
+    machines = open_machines(chosen.run)
+    experiment, task = machines.experiment, machines.task
     asked = _asked(task, chosen)
     examiner = Examiner(task, max(lengths.largest for _, lengths in asked), experiment.seeds, chosen.batch_size)
-    models = learners.best_model if chosen.weights == "best" else learners.model
+    models = machines.weights(chosen.weights)
     batches = -(-chosen.problems // chosen.batch_size)
     console = Console(stderr=True)
     rows = []
     with console.status("compiling") as status:
         for label, lengths in asked:
             status.update(f"scoring at {label}")
-            scores = examiner(models, learners.seed, lengths, batches, EVALUATE, chosen.draw)
+            scores = examiner(models, machines.seeds, lengths, batches, EVALUATE, chosen.draw)
             rows.append(score_row(experiment, label, scores))
     if chosen.save:
         record = {
             "command": f"lantm eval {' '.join(arguments)}",
             "rows": rows,
             "experiment": experiment.to_json(),
-            "epoch": epoch,
+            "epoch": machines.epoch,
             "weights": chosen.weights,
-            "trained": folder.provenance(),
+            "trained": machines.trained,
             "scored": provenance(),
         }
         write_whole(chosen.save, (json.dumps(record, indent=2) + "\n").encode())

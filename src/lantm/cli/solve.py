@@ -2,20 +2,18 @@
 
 import dataclasses
 import json
-import pathlib
 import sys
 from typing import Annotated
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import tyro
 from rich.console import Console
 
+from lantm.cli.machines import open_machines
 from lantm.cli.parse import parse
-from lantm.errors import LantmError
 from lantm.evaluation import answer, mark
-from lantm.training import RunFolder, load_learners
+from lantm.report import worked_problem
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,11 +21,12 @@ class Arguments:
     """Let a trained machine answer a problem, and say whether it is right.
 
     Text for copy, reverse and bigramFlip ("hello"), a number for double ("829"), a sum for addition
-    ("423 + 94").
+    ("423 + 94"). The answer is shown as the paper shows worked problems: `$` is the end symbol, `*` stands
+    under what is wrong, and numbers have their most significant digit first.
     """
 
-    run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
-    """The run folder."""
+    run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
+    """The run folder, or a machine of the zoo: a task's name, or one that `lantm zoo` lists."""
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PROBLEM")]
     """The problem, as a person writes it."""
     seed: int | None = None
@@ -39,18 +38,10 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "solve", arguments)
-    experiment, task, _, learners, warnings = load_learners(RunFolder.open(chosen.run))
-    for warning in warnings:
-        print(f"lantm: warning: {warning}", file=sys.stderr)
-    if chosen.seed is None:
-        index = int(np.argmax(learners.best_score))
-    else:
-        index = chosen.seed - experiment.first_seed
-        if not 0 <= index < experiment.seeds:
-            last = experiment.first_seed + experiment.seeds - 1
-            raise LantmError(f"{chosen.run} has no seed {chosen.seed}: it has {experiment.first_seed} to {last}")
+    machines = open_machines(chosen.run)
+    task = machines.task
+    seed, model = machines.machine(chosen.seed)
     batch = task.encode(chosen.problem)
-    model = jax.tree.map(lambda weights: weights[index], learners.best_model)
     given = jax.jit(answer)(model, batch)
     predicted = jnp.argmax(given.logits, axis=-1)
     marks = mark(predicted, given.targets, given.mask)
@@ -64,17 +55,18 @@ def main(arguments: list[str]) -> int:
         "right": right,
         "symbols_right": int(marks.right[0]),
         "symbols": int(marks.size[0]),
-        "seed": experiment.first_seed + index,
+        "seed": seed,
     }
     if chosen.json:
         json.dump(result, sys.stdout, indent=2)
         print()
         return 0
     console = Console()
-    console.print(f"answer    {result['answer']}", highlight=False, markup=False, soft_wrap=True)
+    inputs = batch.inputs[1 : int(batch.writes[0]), 0].tolist()
+    targets = given.targets[:, 0][given.mask[:, 0]].tolist()
+    console.print(worked_problem(task, inputs, targets, symbols), highlight=False, markup=False, soft_wrap=True)
     if right:
-        console.print("          right", style="green")
+        console.print(f"right: {result['answer']}", style="green", highlight=False, markup=False, soft_wrap=True)
     else:
-        console.print(f"expected  {result['expected']}", highlight=False, markup=False, soft_wrap=True)
-        console.print(f"          {result['symbols_right']} of {result['symbols']} symbols are right", style="red")
+        console.print(f"wrong: {result['symbols_right']} of {result['symbols']} symbols are right", style="red")
     return 0

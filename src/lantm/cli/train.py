@@ -40,7 +40,7 @@ class Arguments(Generic[Machine]):
     model: ModelName = "lantm-invnorm"
     """Which of the paper's models."""
     recipe: str = "paper"
-    """Which settings to begin with: paper (the paper's), demo (short, for a laptop)."""
+    """Which settings to begin with: paper (the paper's), robust (ours), demo (short, for a laptop)."""
     seeds: int = 8
     """How many seeds to train side by side, as one program."""
     first_seed: int = 0

@@ -79,9 +79,12 @@ class Scores:
         """The seed with the best coarse score, and of those the best fine score."""
         return int(np.lexsort((self.fine, self.coarse))[-1])
 
-    def row(self) -> dict[str, Any]:
-        """The row of JSON that all commands print: the best seed, the median, and how many solve it."""
-        best = self.best
+    def row(self, best: int | None = None) -> dict[str, Any]:
+        """The row of JSON that all commands print: the best seed, the median, and how many solve it.
+
+        A `best` that is given was chosen elsewhere, on other problems.
+        """
+        best = self.best if best is None else best
         first_errors = [None if np.isnan(place) else round(float(place), 4) for place in self.first_error]
         return {
             "task": self.task,

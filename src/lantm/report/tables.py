@@ -10,16 +10,17 @@ from lantm.evaluation import SOLVED, Scores
 from lantm.training import Experiment
 
 
-def score_row(experiment: Experiment, label: str, scores: Scores) -> dict[str, Any]:
-    """One row: whose scores they are, and the scores."""
+def score_row(experiment: Experiment, label: str, scores: Scores, best: int | None = None) -> dict[str, Any]:
+    """One row: whose scores they are, and the scores; `best` is the best seed where it was chosen elsewhere."""
+    best = scores.best if best is None else best
     head = {
         "task": experiment.task,
         "model": experiment.model,
         "recipe": experiment.recipe_name,
         "scale": label,
     }
-    best_seed = experiment.first_seed + scores.best
-    return {**head, **{name: value for name, value in scores.row().items() if name != "task"}, "best_seed": best_seed}
+    figures = {name: value for name, value in scores.row(best).items() if name != "task"}
+    return {**head, **figures, "best_seed": experiment.first_seed + best}
 
 
 def summary_rows(experiment: Experiment, scores: dict[int, Scores]) -> list[dict[str, Any]]:

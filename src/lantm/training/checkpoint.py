@@ -22,6 +22,9 @@ from lantm.errors import LantmError
 
 FORMAT = "lantm-1"
 
+# What reading a file that is not whole may raise.
+_DAMAGE = (safetensors.SafetensorError, OSError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
+
 
 def named_arrays(tree: Any) -> dict[str, np.ndarray]:
     """The arrays of a tree by their path in it: names that stay the same as long as the fields do."""
@@ -36,6 +39,20 @@ def save(path: pathlib.Path, tree: Any, notes: Mapping[str, Any]) -> None:
     write_whole(path, safetensors.numpy.save(arrays, metadata))
 
 
+def read_notes(path: pathlib.Path) -> dict[str, Any]:
+    """The notes alone, to learn what kind of tree to load: they are checked against the digest when it is."""
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            notes = json.loads(_metadata(file, path)["notes"])
+    except FileNotFoundError as error:
+        raise LantmError(f"there is no file {path}") from error
+    except _DAMAGE as error:
+        raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
+    if not isinstance(notes, dict):
+        raise LantmError(f"{path} is damaged: its notes are not a JSON object")
+    return notes
+
+
 def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
     """The tree saved in `path`, of the structure of `like`, with its notes.
 
@@ -44,9 +61,7 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
     expected = _named(eqx.filter(like, _has_shape))
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("format") != FORMAT:
-                raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
+            metadata = _metadata(file, path)
             # Before anything is read: a file that claims to be larger than the machine takes no memory.
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 no mapping
             _compare({name: leaf.shape for name, leaf in expected.items()}, shapes, path)
@@ -57,7 +72,7 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
         notes = json.loads(notes_text)
     except FileNotFoundError as error:
         raise LantmError(f"there is no file {path}") from error
-    except (safetensors.SafetensorError, OSError, LookupError, TypeError, ValueError, MemoryError) as error:
+    except _DAMAGE as error:
         raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
     _compare({name: leaf.dtype for name, leaf in expected.items()}, {n: a.dtype for n, a in arrays.items()}, path)
 
@@ -88,6 +103,13 @@ def write_whole(path: pathlib.Path, data: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _metadata(file: Any, path: pathlib.Path) -> dict[str, str]:
+    metadata = file.metadata() or {}
+    if metadata.get("format") != FORMAT:
+        raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
+    return metadata
 
 
 def _digest(arrays: Mapping[str, np.ndarray], notes: str) -> str:

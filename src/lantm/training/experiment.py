@@ -78,6 +78,13 @@ class Experiment:
             raise LantmError(f"lengths are {self.lengths}: give lengths up to {LONGEST_TEXT:,}")
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
+    def seed_index(self, seed: int) -> int:
+        """The place of a seed among those that are trained."""
+        if not self.first_seed <= seed < self.first_seed + self.seeds:
+            last = self.first_seed + self.seeds - 1
+            raise LantmError(f"there is no seed {seed}: the run has {self.first_seed} to {last}")
+        return seed - self.first_seed
+
     def to_json(self) -> dict[str, Any]:
         """The record as plain JSON values."""
         return dataclasses.asdict(self)

@@ -106,7 +106,8 @@ def train(
                     TEST,
                     epoch,
                 )
-                learners = keep_best((learners, place(jnp.asarray(_merit(tests)), mesh)), jnp.asarray(epoch))
+                merit = _merit([tests[scale] for scale in recipe.selecting])
+                learners = keep_best((learners, place(jnp.asarray(merit), mesh)), jnp.asarray(epoch))
                 rows += _test_rows(experiment, epoch, tests)
                 folder.append_metrics(rows)
                 folder.save_checkpoint(epoch, learners)
@@ -151,10 +152,10 @@ def _test(
     }
 
 
-def _merit(tests: dict[int, Scores]) -> Float[np.ndarray, " seeds"]:
-    """What "best" means: the mean coarse score over the tested scales, and the fine score between equals."""
-    coarse = np.mean([scores.coarse for scores in tests.values()], axis=0)
-    fine = np.mean([scores.fine for scores in tests.values()], axis=0)
+def _merit(tests: list[Scores]) -> Float[np.ndarray, " seeds"]:
+    """What "best" means: the mean coarse score over the selecting scales, and the fine score between equals."""
+    coarse = np.mean([scores.coarse for scores in tests], axis=0)
+    fine = np.mean([scores.fine for scores in tests], axis=0)
     return (coarse + 0.01 * fine).astype(np.float32)
 
 

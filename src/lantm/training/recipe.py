@@ -51,6 +51,8 @@ class Recipe:
     """Batches a test, at each scale."""
     test_scales: tuple[int, ...] = (1, 2)
     """Multiples of the training lengths to test at."""
+    select_scales: tuple[int, ...] = ()
+    """Which of these choose the best weights, by their mean coarse score; all of them unless given."""
     patience: int = 20
     """Steps in a row without a finite gradient after which a seed counts as diverged."""
 
@@ -73,6 +75,13 @@ class Recipe:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")
         if not self.test_scales or not all(1 <= scale <= _LARGEST for scale in self.test_scales):
             raise LantmError(f"test_scales are {self.test_scales}: give whole numbers from 1 on, at least one")
+        if not set(self.select_scales) <= set(self.test_scales):
+            raise LantmError(f"select_scales are {self.select_scales}: give some of test_scales, {self.test_scales}")
+
+    @property
+    def selecting(self) -> tuple[int, ...]:
+        """The scales whose tests choose the best weights."""
+        return self.select_scales or self.test_scales
 
     def transform(self) -> optax.GradientTransformation:
         """Gradients to steps of unit rate. A gradient that is not finite gives no step, and is counted."""

@@ -1,0 +1,105 @@
+"""`lantm zoo`: the machines that ship with the package; `lantm zoo add`: one more."""
+
+import dataclasses
+import json
+import pathlib
+import sys
+from typing import Annotated, Any
+
+import tyro
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lantm import zoo
+from lantm.cli.parse import parse
+from lantm.errors import LantmError
+from lantm.experiments import promote
+from lantm.experiments.promotion import SCALES
+from lantm.training import RunFolder
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """List the trained machines that ship with the package, with their scores on fresh problems.
+
+    lantm solve, eval and info take these names in the place of a run folder; a task's name alone stands for
+    its best model. `lantm zoo add RUN` puts the best machine of a run here.
+    """
+
+    json: bool = False
+    """Print JSON on standard output: what each machine's file says of it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AddArguments:
+    """Put the best machine of a run into the zoo, in the place of the one that has its name.
+
+    The seed is chosen on some fresh problems and scored on others; the file says what it was trained by, and
+    where.
+    """
+
+    run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
+    """The run folder."""
+    seed: int | None = None
+    """Which seed's machine; by default the one with the best mean coarse score over the scales."""
+    name: str | None = None
+    """What to call it; by default TASK-MODEL."""
+    scales: tuple[int, ...] = SCALES
+    """Multiples of the training lengths to choose and score at."""
+    problems: int = 3200
+    """Fresh problems for each figure."""
+    shelf: pathlib.Path = zoo.SHELF
+    """The folder of machines; by default the package's own."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    if arguments[:1] == ["add"]:
+        return _add(parse(AddArguments, "zoo add", arguments[1:]))
+    chosen = parse(Arguments, "zoo", arguments)
+    machines = [zoo.load(name) for name in zoo.names()]
+    if chosen.json:
+        json.dump([{"name": machine.name, **machine.notes} for machine in machines], sys.stdout, indent=2)
+        print()
+    else:
+        Console().print(_table(machines))
+    return 0
+
+
+def _add(chosen: AddArguments) -> int:
+    if chosen.problems < 1 or not chosen.scales:
+        raise LantmError("problems is a whole number from 1 on, and there is at least one scale")
+    run = RunFolder.open(chosen.run)
+    name = chosen.name or zoo.zoo_name(run.experiment())
+    shown = [("before", zoo.load(name, chosen.shelf))] if name in zoo.names(chosen.shelf) else []
+    with Console(stderr=True).status("choosing and scoring"):
+        added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, chosen.shelf)
+    for what, machine in [*shown, ("added", added)]:
+        print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {_scores(machine.scores)}")
+    return 0
+
+
+def _scores(rows: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{row['scale']} {row['coarse']:.1f}/{row['fine']:.1f}" for row in rows)
+
+
+def _table(machines: list[zoo.Shipped]) -> Table:
+    scales = list(dict.fromkeys(row["scale"] for machine in machines for row in machine.scores))
+    table = Table(
+        title=Text("machines of the zoo: coarse/fine in percent, on fresh problems"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for name in ("name", "recipe", *scales):
+        table.add_column(name, no_wrap=True)
+    for machine in machines:
+        by_scale = {row["scale"]: f"{row['coarse']:.1f}/{row['fine']:.1f}" for row in machine.scores}
+        table.add_row(
+            machine.name,
+            machine.experiment.recipe_name,
+            *(by_scale.get(scale, "") for scale in scales),
+        )
+    return table

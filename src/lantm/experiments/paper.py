@@ -1,0 +1,44 @@
+"""The paper's own figures: percent of answers (coarse) and of symbols (fine) that are right."""
+
+from typing import NamedTuple
+
+
+class Figures(NamedTuple):
+    """A cell of the paper's tables, in whole percent."""
+
+    coarse: int
+    fine: int
+
+
+SEQUENCES: dict[tuple[str, str], dict[int, Figures]] = {
+    ("copy", "lantm-invnorm"): {1: Figures(100, 100), 2: Figures(100, 100)},
+    ("copy", "lantm-softmax"): {1: Figures(100, 100), 2: Figures(99, 100)},
+    ("copy", "lstm"): {1: Figures(58, 97), 2: Figures(0, 52)},
+    ("reverse", "lantm-invnorm"): {1: Figures(100, 100), 2: Figures(100, 100)},
+    ("reverse", "lantm-softmax"): {1: Figures(1, 12), 2: Figures(0, 4)},
+    ("reverse", "lstm"): {1: Figures(65, 95), 2: Figures(0, 44)},
+    ("bigramFlip", "lantm-invnorm"): {1: Figures(100, 100), 2: Figures(99, 100)},
+    ("bigramFlip", "lantm-softmax"): {1: Figures(12, 40), 2: Figures(0, 10)},
+    ("bigramFlip", "lstm"): {1: Figures(98, 100), 2: Figures(4, 58)},
+    ("double", "lantm-invnorm"): {1: Figures(100, 100), 2: Figures(100, 100)},
+    ("double", "lantm-softmax"): {1: Figures(100, 100), 2: Figures(100, 100)},
+    ("double", "lstm"): {1: Figures(98, 100), 2: Figures(2, 60)},
+    ("addition", "lantm-invnorm"): {1: Figures(100, 100), 2: Figures(99, 100)},
+    ("addition", "lantm-softmax"): {1: Figures(17, 61), 2: Figures(0, 29)},
+    ("addition", "lstm"): {1: Figures(97, 100), 2: Figures(6, 64)},
+}
+"""By task and model, at 1x and 2x the training lengths (section 4.1, table of results)."""
+
+FURTHER: dict[tuple[str, str], dict[int, Figures]] = {
+    ("copy", "lantm-invnorm"): {4: Figures(100, 100), 5: Figures(91, 100)},
+    ("reverse", "lantm-invnorm"): {4: Figures(91, 98), 5: Figures(12, 65)},
+    ("bigramFlip", "lantm-invnorm"): {4: Figures(96, 100), 8: Figures(12, 96)},
+    ("double", "lantm-invnorm"): {4: Figures(86, 99), 8: Figures(21, 90)},
+    ("addition", "lantm-invnorm"): {4: Figures(2, 95)},
+}
+"""At further multiples of the longest training length, where the paper gives them."""
+
+
+def sequence_figures(task: str, model: str) -> dict[int, Figures]:
+    """What the paper reports of a task and a model, by multiple of the training lengths."""
+    return {**SEQUENCES.get((task, model), {}), **FURTHER.get((task, model), {})}

@@ -1,0 +1,59 @@
+"""A problem worked out by a machine, in the paper's layout (appendix, figures of double and addition).
+
+    problem
+      423
+    + 094
+    =
+    $0517
+    LANTM prediction
+    $0527
+    diff
+    ___*_
+
+Numbers have their most significant digit first, `$` is the end symbol, and `*` stands under what is wrong.
+"""
+
+from collections.abc import Sequence
+
+from lantm.tasks import NumberTask, Task
+
+_END = "$"
+
+
+def worked_problem(task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int]) -> str:
+    """The lines of a problem: its input symbols, the right answer and the given one, both in the order of time."""
+    arithmetic = isinstance(task, NumberTask)
+
+    def line(symbols: Sequence[int]) -> list[str]:
+        names = [_END if symbol == task.end_of_output else task.symbol_name(symbol) for symbol in symbols]
+        return names[::-1] if arithmetic else names
+
+    right, given = line(targets), line(predicted)
+    # A name may be longer than a character: what stands below it is as long.
+    widths = [max(len(one), len(other)) for one, other in zip(right, given, strict=True)]
+    marks = [("_" if one == other else "*") * width for one, other, width in zip(right, given, widths, strict=True)]
+    return "\n".join(
+        [
+            "problem",
+            *_problem(task, list(map(task.symbol_name, inputs))),
+            "=",
+            _aligned(right, widths),
+            "LANTM prediction",
+            _aligned(given, widths),
+            "diff",
+            "".join(marks),
+        ]
+    )
+
+
+def _problem(task: Task, names: list[str]) -> list[str]:
+    if task.name == "addition":
+        # The second number's digits come first (table "Input/output examples").
+        return ["  " + "".join(names[1::2][::-1]), "+ " + "".join(names[0::2][::-1])]
+    if task.name == "double":
+        return ["2 x", "  " + "".join(names[::-1])]
+    return [task.name, "  " + "".join(names)]
+
+
+def _aligned(names: list[str], widths: list[int]) -> str:
+    return "".join(name.ljust(width) for name, width in zip(names, widths, strict=True)).rstrip()
