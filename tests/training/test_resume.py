@@ -24,8 +24,19 @@ def assert_same_run(folder: RunFolder, trained) -> None:
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, f"{name} bit for bit")
     assert metrics(folder) == metrics(trained.folder)
+    assert_same_recordings(folder, trained.folder, seed=2)
     names = [path.name for path in sorted((folder.path / "checkpoints").iterdir())]
     assert names[-1] == "epoch-000006.safetensors"
+
+
+def assert_same_recordings(folder: RunFolder, other: RunFolder, seed: int) -> None:
+    """Every epoch once, with the same in it, however the epochs are shared out over files."""
+    ours, theirs = list(folder.recordings(seed)), list(other.recordings(seed))
+    assert [epoch for epoch, _ in ours] == [epoch for epoch, _ in theirs] == [1, 2, 3, 4, 5, 6]
+    for (_, one), (_, another) in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one.inputs, another.inputs)
+        np.testing.assert_array_equal(one.predicted, another.predicted)
+        np.testing.assert_array_equal(one.heads.keys, another.heads.keys)
 
 
 def metrics(folder: RunFolder) -> bytes:

@@ -30,7 +30,13 @@ def flip(path: pathlib.Path) -> None:
 
 def test_what_is_in_it(trained) -> None:
     path = trained.folder.path
-    assert sorted(os.listdir(path)) == ["checkpoints", "experiment.json", "metrics.jsonl", "tensorboard"]
+    assert sorted(os.listdir(path)) == [
+        "checkpoints",
+        "experiment.json",
+        "metrics.jsonl",
+        "recordings",
+        "tensorboard",
+    ]
     assert [file.name for file in checkpoints(trained.folder)] == [
         "epoch-000004.safetensors",
         "epoch-000006.safetensors",

@@ -47,6 +47,8 @@ class Arguments(Generic[Machine]):
     """The first of them; the others count on from there."""
     lengths: Annotated[tuple[int, int] | None, tyro.conf.arg(metavar="FROM TO")] = None
     """Train on problems of these lengths, from and to, instead of the task's."""
+    recorded_seeds: int = 8
+    """So many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
     out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
     """The run folder to make; by default runs/TASK-MODEL, or with a number behind it if there is one."""
     resume: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
@@ -91,6 +93,7 @@ def main(arguments: list[str]) -> int:
         seeds=chosen.seeds,
         first_seed=chosen.first_seed,
         lengths=chosen.lengths,
+        recorded_seeds=chosen.recorded_seeds,
     )
     # What is wrong with the task or the machine is said before anything is written.
     account(experiment.machine, experiment.build_task().vocabulary)

@@ -134,26 +134,27 @@ def _run(model: Model, batch: Batch, read_weights: bool) -> tuple[Int[Array, " t
 def _heads(trace: Any, writes: int, steps: int, write_capacity: int) -> Heads:
     """What a `Trace`, its arrays NumPy's by now, says of its one problem."""
     write_heads = trace.strengths.shape[2]
-    there_before = trace.memory.strengths.shape[1] - write_heads * write_capacity
-    slots = np.arange(there_before + write_heads * writes)
-    step, head = np.divmod(slots - there_before, write_heads)
-    memories = Memories(
-        addresses=trace.memory.addresses[0, slots],
-        strengths=trace.memory.strengths[0, slots],
-        written_at=np.where(slots < there_before, -1, step),
-        written_by=np.where(slots < there_before, -1, head),
-    )
+    slots = trace.memory.strengths.shape[1] - write_heads * (write_capacity - writes)
     return Heads(
         read_heads=trace.keys.shape[2] - write_heads,
         keys=trace.keys[:steps, 0],
         actions=trace.actions[:steps, 0],
         key_gates=trace.key_gates[:steps, 0],
         action_gates=trace.action_gates[:steps, 0],
-        memories=memories,
+        memories=memories(trace.memory.addresses[0, :slots], trace.memory.strengths[0, :slots], write_heads, writes),
         seen=np.stack([trace.windows.first, trace.windows.end], axis=-1)[:steps],
         temperatures=None if trace.temperatures is None else trace.temperatures[:steps, 0],
-        read_weights=None if trace.read_weights is None else trace.read_weights[:steps, 0][..., slots],
+        read_weights=None if trace.read_weights is None else trace.read_weights[:steps, 0, :, :slots],
     )
+
+
+def memories(
+    addresses: Float[np.ndarray, "slots key"], strengths: Float[np.ndarray, " slots"], write_heads: int, writes: int
+) -> Memories:
+    """What `write_heads` heads wrote in `writes` steps; slots in front of that were there before."""
+    number = np.arange(len(strengths)) - (len(strengths) - write_heads * writes)
+    step, head = np.divmod(number, write_heads)
+    return Memories(addresses, strengths, np.where(number < 0, -1, step), np.where(number < 0, -1, head))
 
 
 class Approach(NamedTuple):

@@ -38,12 +38,16 @@ class Experiment:
     """The first of them; the others count on from there."""
     lengths: tuple[int, int] | None = None
     """Train on these lengths, from and to, instead of the task's."""
+    recorded_seeds: int = 8
+    """So many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise LantmError(f"seeds is {self.seeds}: give a whole number from 1 on")
         if self.first_seed < 0:
             raise LantmError(f"first_seed is {self.first_seed}: give a whole number from 0 on")
+        if self.recorded_seeds < 0:
+            raise LantmError(f"recorded_seeds is {self.recorded_seeds}: give a whole number from 0 on")
         if self.first_seed + self.seeds > SEEDS:
             raise LantmError(f"{self.seeds} seeds from {self.first_seed} on are too many: seeds end below {SEEDS}")
         for record in (self.machine, self.recipe):

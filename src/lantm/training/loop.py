@@ -17,6 +17,7 @@ from lantm.tasks import Task
 from lantm.training.events import EventFiles
 from lantm.training.experiment import Experiment
 from lantm.training.learner import EpochReport, Learner, begin, remember_best, train_epoch
+from lantm.training.recordings import Recorder
 from lantm.training.run_folder import RunFolder
 
 
@@ -86,6 +87,7 @@ def train(
     keep_best = over_seeds(_remember, mesh)
     longest = max(task.lengths_at(scale).largest for scale in (1, *recipe.test_scales))
     examiner = Examiner(task, longest, experiment.seeds, recipe.batch_size)
+    recorder = Recorder(experiment, task, folder.recordings_path)
     tests: dict[int, Scores] = {}
     began = time.monotonic()
 
@@ -94,6 +96,7 @@ def train(
         while epoch < recipe.epochs and not stop():
             epoch += 1
             learners, report = one_epoch(learners, jnp.asarray(epoch))
+            recorder.add(epoch, learners.model)
             report = jax.device_get(report)
             rows = _epoch_rows(experiment, epoch, report)
             if epoch % recipe.test_every == 0 or epoch == recipe.epochs:
@@ -110,6 +113,7 @@ def train(
                 learners = keep_best((learners, place(jnp.asarray(merit), mesh)), jnp.asarray(epoch))
                 rows += _test_rows(experiment, epoch, tests)
                 folder.append_metrics(rows)
+                recorder.write()
                 folder.save_checkpoint(epoch, learners)
             else:
                 folder.append_metrics(rows)
@@ -129,6 +133,7 @@ def train(
                 0,
             )
         elif epoch > done:
+            recorder.write()
             folder.save_checkpoint(epoch, learners)
     return Result(learners, epoch, complete, scores, time.monotonic() - began)
 

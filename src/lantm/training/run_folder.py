@@ -3,6 +3,7 @@
 experiment.json     what was trained and how: all that is needed to repeat it
 metrics.jsonl       a line an epoch a seed, and a line a test a seed
 checkpoints/        the last two, as safetensors; training goes on from the newest whole one
+recordings/         what seeds did with one problem an epoch, as safetensors
 tensorboard/        the same metrics as event files
 summary.json        the final scores, once training is complete
 """
@@ -14,7 +15,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 from lantm.errors import LantmError
-from lantm.training import checkpoint
+from lantm.evaluation import Recording
+from lantm.training import checkpoint, recordings
 from lantm.training.experiment import Experiment
 
 _COMMANDS = "tasks are for lantm train, eval and solve, language models for lantm language"
@@ -119,12 +121,24 @@ class RunFolder:
         """Drops what was recorded after the checkpoint that training goes on from, and files cut off by a crash."""
         for unfinished in (*self.path.glob(".*.tmp"), *self.path.glob("checkpoints/.*.tmp")):
             unfinished.unlink(missing_ok=True)
+        recordings.forget_after(self.recordings_path, epoch)
         rows = [row for row in self.metrics() if row["epoch"] <= epoch]
         checkpoint.write_whole(self._metrics_file, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """The final scores."""
         checkpoint.write_whole(self.path / "summary.json", json.dumps(summary, indent=2).encode())
+
+    # Recordings.
+
+    @property
+    def recordings_path(self) -> pathlib.Path:
+        """The folder of the recordings."""
+        return self.path / "recordings"
+
+    def recordings(self, seed: int) -> Iterator[tuple[int, Recording]]:
+        """What a seed did after every epoch, with the epochs; a run without recordings has none."""
+        return recordings.load_recordings(self.recordings_path, self.experiment(), seed)
 
     # Checkpoints.
 

@@ -1,0 +1,189 @@
+"""Recordings of a training: after every epoch each recorded seed runs one random problem of the longest length.
+
+They are cheap. An epoch only sets a copy of the weights aside, and all epochs since the last test are then run as
+one program. A file in `recordings/` holds a stretch of epochs and is never changed, so a crash leaves only whole
+ones; a resumed run drops those beyond its checkpoint and makes them again, the same.
+"""
+
+import pathlib
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from lantm.errors import LantmError
+from lantm.evaluation.recording import Heads, Recording, memories
+from lantm.machine import Model
+from lantm.seeds import RECORD, device_mesh, over_seeds, place, seed_key
+from lantm.tasks import Task
+from lantm.training import checkpoint
+from lantm.training.experiment import Experiment
+
+# Numbers in the weights that may be set aside before they are run: 128 MiB of them.
+_ROOM = 2**25
+_NAME = re.compile(r"epochs-(\d+)-(\d+)\.safetensors")
+
+
+class Movements(NamedTuple):
+    """What the heads did, without what can do without full precision or follows from the rest."""
+
+    keys: Float[Array, "*runs time heads key"]
+    key_gates: Float[Array, "*runs time heads"]
+    action_gates: Float[Array, "*runs time heads"]
+    addresses: Float[Array, "*runs slots key"]
+    strengths: Float[Array, "*runs slots"]
+    seen: Int[Array, "*runs time 2"]
+
+
+class Stretch(NamedTuple):
+    """What is in a file: every field has a leading axis of epochs and one of seeds."""
+
+    inputs: Int[Array, "*runs time"]
+    expected: Int[Array, "*runs answer"]
+    predicted: Int[Array, "*runs answer"]
+    movements: Movements | None
+
+
+def _run(task: Task, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> Stretch:
+    """One machine on the random problem of its seed and epoch."""
+    model, seed, epoch = run
+    longest = task.train_lengths.largest
+    batch = task.sample(seed_key(seed, RECORD, epoch), 1, longest, longest)
+    output = model.trace(batch)
+    answer = slice(1 + task.input_size(longest), None)
+    symbols = jnp.int16 if task.vocabulary < 2**15 else jnp.int32
+    movements = None
+    if (trace := output.trace) is not None:
+        movements = Movements(
+            keys=trace.keys[:, 0],
+            key_gates=trace.key_gates[:, 0].astype(jnp.float16),
+            action_gates=trace.action_gates[:, 0].astype(jnp.float16),
+            addresses=trace.memory.addresses[0],
+            strengths=trace.memory.strengths[0].astype(jnp.float16),
+            seen=jnp.stack(trace.windows, axis=-1).astype(jnp.int32),
+        )
+    return Stretch(
+        batch.inputs[:, 0].astype(symbols),
+        batch.targets[answer, 0].astype(symbols),
+        jnp.argmax(output.logits[answer, 0], axis=-1).astype(symbols),
+        movements,
+    )
+
+
+class Recorder:
+    """Sets weights aside epoch by epoch, and writes recordings of them when it is told to."""
+
+    def __init__(self, experiment: Experiment, task: Task, folder: pathlib.Path):
+        """`folder` is where the files go."""
+        self._folder = folder
+        self._seeds = min(experiment.recorded_seeds, experiment.seeds)
+        self._first_seed = experiment.first_seed
+        self._waiting: list[tuple[int, Model]] = []
+        model = jax.eval_shape(lambda: experiment.machine.build(task.vocabulary, jax.random.key(0)))
+        size = sum(leaf.size for leaf in jax.tree.leaves(model))
+        recipe = experiment.recipe
+        self._epochs = max(1, min(recipe.test_every, recipe.epochs, _ROOM // (size * max(1, self._seeds))))
+        self._mesh = device_mesh(max(1, self._seeds * self._epochs))
+        self._run = over_seeds(lambda run: _run(task, run), self._mesh)
+        # A copy, since training overwrites the weights that it is given.
+        self._copy = jax.jit(lambda models: jax.tree.map(lambda leaf: jnp.copy(leaf[: self._seeds]), models))
+
+    def add(self, epoch: int, models: Model) -> None:
+        """Sets the weights of an epoch aside; `models` has a leading axis of seeds."""
+        if self._seeds:
+            self._waiting.append((epoch, self._copy(models)))
+            if len(self._waiting) == self._epochs:
+                self.write()
+
+    def write(self) -> None:
+        """Runs the machines that were set aside, and writes a file with what they did."""
+        if not self._waiting:
+            return
+        epochs, models = zip(*jax.device_get(self._waiting), strict=True)
+        self._waiting = []
+        # Always as many, so that there is one program only: the last machine fills up what is missing.
+        missing = self._epochs - len(epochs)
+        together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *models, *[models[-1]] * missing)
+        seeds = np.tile(np.arange(self._first_seed, self._first_seed + self._seeds, dtype=np.int32), self._epochs)
+        numbers = np.repeat(np.array([*epochs, *[epochs[-1]] * missing], np.int32), self._seeds)
+        ran = jax.device_get(self._run(place((together, seeds, numbers), self._mesh)))
+        shape = (self._epochs, self._seeds)
+        kept = jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:])[: len(epochs)], ran)
+        if kept.movements is not None:  # what a step can see is the same for all
+            kept = kept._replace(movements=kept.movements._replace(seen=kept.movements.seen[0, 0]))
+        notes = {"first_epoch": epochs[0], "last_epoch": epochs[-1]}
+        name = f"epochs-{epochs[0]:06d}-{epochs[-1]:06d}.safetensors"
+        checkpoint.save(self._folder / name, kept, notes)
+
+
+def files(folder: pathlib.Path) -> list[tuple[int, int, pathlib.Path]]:
+    """The files of recordings, each with its first and last epoch, in the order of training."""
+    found = []
+    for path in folder.glob("epochs-*.safetensors"):
+        if match := _NAME.fullmatch(path.name):
+            found.append((int(match[1]), int(match[2]), path))
+    return sorted(found)
+
+
+def forget_after(folder: pathlib.Path, epoch: int) -> None:
+    """Drops the recordings of later epochs, and files that were cut off by a crash."""
+    for unfinished in folder.glob(".*.tmp"):
+        unfinished.unlink(missing_ok=True)
+    for _, last, path in files(folder):
+        if last > epoch:
+            path.unlink(missing_ok=True)
+
+
+def load_recordings(folder: pathlib.Path, experiment: Experiment, seed: int) -> Iterator[tuple[int, Recording]]:
+    """The recordings of a seed with their epochs, in the order of training."""
+    index = seed - experiment.first_seed
+    recorded = min(experiment.recorded_seeds, experiment.seeds)
+    if not 0 <= index < recorded:
+        known = f"seeds {experiment.first_seed} to {experiment.first_seed + recorded - 1}" if recorded else "no seeds"
+        raise LantmError(
+            f"there are recordings of {known} only, not of seed {seed}: train with a larger --recorded-seeds"
+        )
+    task = experiment.build_task()
+    for first, last, path in files(folder):
+        stretch, _ = checkpoint.load(path, _like(experiment, task, last - first + 1, recorded))
+        for epoch in range(first, last + 1):
+            yield epoch, _recording(experiment, stretch, (epoch - first, index))
+
+
+def _like(experiment: Experiment, task: Task, epochs: int, seeds: int) -> Any:
+    """The shapes of what is in a file."""
+
+    def one() -> Stretch:
+        model = experiment.machine.build(task.vocabulary, jax.random.key(0))
+        return _run(task, (model, jnp.asarray(0), jnp.asarray(0)))
+
+    shapes = jax.eval_shape(one)
+    like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((epochs, seeds, *leaf.shape), leaf.dtype), shapes)
+    if shapes.movements is not None:
+        like = like._replace(movements=like.movements._replace(seen=shapes.movements.seen))
+    return like
+
+
+def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Recording:
+    def take(leaf: Array) -> np.ndarray:
+        taken = np.asarray(leaf)[at]
+        return taken.astype(np.float32) if taken.dtype == np.float16 else taken
+
+    inputs, expected, predicted = (take(field).astype(int) for field in stretch[:3])
+    heads = None
+    if (moved := stretch.movements) is not None:
+        machine: Any = experiment.machine
+        writes = len(inputs) - len(expected)
+        heads = Heads(
+            read_heads=machine.read_heads,
+            keys=take(moved.keys),
+            key_gates=take(moved.key_gates),
+            action_gates=take(moved.action_gates),
+            memories=memories(take(moved.addresses), take(moved.strengths), machine.write_heads, writes),
+            seen=np.asarray(moved.seen),
+        )
+    return Recording(inputs, expected, predicted, heads)

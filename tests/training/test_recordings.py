@@ -1,0 +1,124 @@
+"""Recordings of a training: what they say, and that training does not notice them."""
+
+import dataclasses
+import pathlib
+from collections.abc import Callable
+
+import jax
+import numpy as np
+import pytest
+
+from lantm.errors import LantmError
+from lantm.evaluation import Recording, record
+from lantm.machine import LstmConfig
+from lantm.seeds import RECORD, seed_key
+from lantm.training import Experiment, RunFolder, load_learners, recordings, train
+from lantm.training.checkpoint import named_arrays
+
+
+def flat(recording: Recording) -> list[np.ndarray]:
+    arrays = [recording.inputs, recording.expected, recording.predicted]
+    if (heads := recording.heads) is not None:
+        arrays += [heads.keys, heads.key_gates, heads.action_gates, heads.seen]
+        arrays += [getattr(heads.memories, field.name) for field in dataclasses.fields(heads.memories)]
+    return arrays
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_last_is_what_the_last_weights_do(trained, seed: int) -> None:
+    epoch, found = list(trained.folder.recordings(seed))[-1]
+    experiment, task, last, learners, _ = load_learners(trained.folder)
+    assert epoch == last == 6
+    longest = experiment.lengths[1]
+    batch = task.sample(seed_key(seed, RECORD, epoch), 1, longest, longest)
+    expected = record(jax.tree.map(lambda leaf: leaf[seed], learners.model), batch)
+    assert found.inputs.shape == (task.steps(longest),)
+    assert found.heads is not None
+    for one, another in zip(flat(found), flat(expected), strict=True):
+        np.testing.assert_allclose(one, another, rtol=2e-3, atol=1e-5)
+    np.testing.assert_allclose(found.heads.keys, expected.heads.keys, rtol=1e-4, atol=1e-5)
+
+
+def test_every_epoch_has_another_problem_and_another_machine(trained) -> None:
+    seen = [recording for _, recording in trained.folder.recordings(0)]
+    assert len({recording.inputs.tobytes() for recording in seen}) == 6
+    assert len({recording.heads.keys.tobytes() for recording in seen}) == 6
+    for recording in seen:
+        assert recording.expected[:-1].tolist() == recording.inputs[1 : recording.answer_start].tolist(), "copy"
+
+
+def test_training_does_not_notice(tiny: Experiment, trained, tmp_path: pathlib.Path) -> None:
+    """Without recordings the weights are the same bit for bit; there is no folder then, and a word about it."""
+    silent = dataclasses.replace(tiny, recorded_seeds=0)
+    folder = RunFolder.create(tmp_path / "run", silent, {})
+    train(silent, folder)
+    expected, found = named_arrays(load_learners(trained.folder)[3]), named_arrays(load_learners(folder)[3])
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, name)
+    assert not folder.recordings_path.exists()
+    with pytest.raises(LantmError, match=r"recordings of no seeds only, not of seed 0: .*--recorded-seeds"):
+        list(folder.recordings(0))
+
+
+def test_no_room_to_wait(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights that may not be set aside are run at once; and some seeds are enough."""
+    monkeypatch.setattr(recordings, "_ROOM", 1)
+    experiment, task, _, learners, _ = load_learners(trained.folder)
+    some = dataclasses.replace(experiment, recorded_seeds=2)
+    recorder = recordings.Recorder(some, task, tmp_path)
+    recorder.add(5, learners.model)
+    recorder.add(6, learners.model)
+    recorder.write()
+    assert [(first, last) for first, last, _ in recordings.files(tmp_path)] == [(5, 5), (6, 6)]
+    found = dict(recordings.load_recordings(tmp_path, some, seed=1))
+    expected = dict(trained.folder.recordings(1))
+    for one, another in zip(flat(found[6]), flat(expected[6]), strict=True):
+        np.testing.assert_array_equal(one, another)
+    assert found[5].heads.keys.tobytes() != expected[5].heads.keys.tobytes(), "other weights"
+    with pytest.raises(LantmError, match="of seeds 0 to 1 only, not of seed 2"):
+        list(recordings.load_recordings(tmp_path, some, seed=2))
+
+
+def test_what_is_beyond_the_checkpoint_is_forgotten(copy_of_run: Callable[[], RunFolder]) -> None:
+    folder = copy_of_run()
+    (folder.recordings_path / ".epochs-000007-000008.safetensors.1.tmp").write_bytes(b"half")
+    (folder.recordings_path / "notes.txt").write_text("mine")
+    folder.forget_after(4)
+    assert sorted(path.name for path in folder.recordings_path.iterdir()) == [
+        "epochs-000001-000002.safetensors",
+        "epochs-000003-000004.safetensors",
+        "notes.txt",
+    ]
+    assert [epoch for epoch, _ in folder.recordings(0)] == [1, 2, 3, 4]
+
+
+def test_a_damaged_file(copy_of_run: Callable[[], RunFolder]) -> None:
+    folder = copy_of_run()
+    path = folder.recordings_path / "epochs-000003-000004.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(LantmError, match=r"000003-000004\.safetensors is damaged"):
+        list(folder.recordings(0))
+
+
+def test_an_lstm_is_recorded_too(tiny: Experiment, tmp_path: pathlib.Path) -> None:
+    machine = LstmConfig(layers=1, cells=4, embedding=3)
+    experiment = dataclasses.replace(tiny, model="lstm", machine=machine, seeds=1, first_seed=5)
+    task = experiment.build_task()
+    models = jax.tree.map(lambda leaf: leaf[None], machine.build(task.vocabulary, jax.random.key(0)))
+    recorder = recordings.Recorder(experiment, task, tmp_path)
+    recorder.add(1, models)
+    recorder.write()
+    recorder.write()  # nothing is left to be written
+    [(epoch, found)] = recordings.load_recordings(tmp_path, experiment, seed=5)
+    assert epoch == 1
+    assert found.heads is None
+    assert found.expected[:-1].tolist() == found.inputs[1:5].tolist()
+    assert found.predicted.shape == (5,)
+
+
+def test_a_run_without_recordings_has_none(copy_of_run: Callable[[], RunFolder]) -> None:
+    folder = copy_of_run()
+    for _, _, path in recordings.files(folder.recordings_path):
+        path.unlink()
+    folder.recordings_path.rmdir()
+    assert list(folder.recordings(0)) == []
