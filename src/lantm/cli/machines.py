@@ -46,7 +46,7 @@ class Trained:
     def machine(self, seed: int | None) -> tuple[int, Model]:
         """A seed and its best weights: the given seed, or the one with the best test."""
         index = self.best_index if seed is None else self.experiment.seed_index(seed)
-        return int(self.seeds[index]), jax.tree.map(lambda weights: weights[index], self.best)
+        return int(self.seeds[index]), jax.tree.map(lambda weights: np.asarray(weights)[index], self.best)
 
 
 def open_machines(source: str) -> Trained:

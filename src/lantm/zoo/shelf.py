@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int
 
 from lantm.errors import LantmError
@@ -38,7 +39,7 @@ class Shipped:
     @property
     def models(self) -> Model:
         """The machine with a leading axis of one seed, as a run has of all its seeds."""
-        return jax.tree.map(lambda weights: weights[None], self.model)
+        return jax.tree.map(lambda weights: np.asarray(weights)[None], self.model)  # NumPy compiles nothing
 
     @property
     def seeds(self) -> Int[Array, " 1"]:
