@@ -1,13 +1,16 @@
-"""Writes the README's tables from the files in results/: `python tools/readme.py`, or `--check` to compare only."""
+"""Writes the tables of README and docs/ from results/: `python tools/readme.py`, or `--check` to compare only."""
 
 import json
 import pathlib
 import re
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import study_tables
+
 ROOT = pathlib.Path(__file__).parent.parent
-README = ROOT / "README.md"
 
 
 def demo() -> str:
@@ -26,7 +29,7 @@ def demo() -> str:
         for row in record["rows"]
     ]
     head = ["scale", "lengths", "problems", "coarse, best seed", "fine, best seed", "coarse, median", "seeds at 99%"]
-    return _table(head, rows) + _origin("results/demo.json", record["scored"])
+    return study_tables.table(head, rows) + _origin("results/demo.json", record["scored"])
 
 
 def bench() -> str:
@@ -36,7 +39,7 @@ def bench() -> str:
         [row["name"], f"{row['milliseconds']:.1f}", f"{row['ratio']:.2f}"] for row in cpu["batch"] if row["group"] == 1
     ]
     text = "Copy, 32 problems of 130 steps, forward and backward, on two CPU cores:\n\n"
-    text += _table(["", "ms", "times ours"], rows) + _origin("results/bench-cpu.json", cpu)
+    text += study_tables.table(["", "ms", "times ours"], rows) + _origin("results/bench-cpu.json", cpu)
     first, last = cpu["length"][0], next(row for row in cpu["length"] if row["length"] == 1024)
     ours = last["peak_megabytes"] / first["peak_megabytes"]
     plain = last["plain_peak_megabytes"] / first["plain_peak_megabytes"]
@@ -46,39 +49,48 @@ def bench() -> str:
     )
 
 
-BLOCKS = {"demo": demo, "bench": bench}
+# By page, the blocks that are written between <!-- name --> and <!-- /name -->.
+PAGES: dict[str, dict[str, Callable[[], str]]] = {
+    "README.md": {
+        "demo": demo,
+        "sequences": partial(study_tables.sequences, ROOT),
+        "generalisation": partial(study_tables.generalisation, ROOT),
+        "bench": bench,
+    },
+    "docs/reproduction.md": {
+        "cells": partial(study_tables.every_cell, ROOT),
+        "tweaks": partial(study_tables.tweaks, ROOT),
+    },
+}
 
 
 def _result(name: str) -> dict[str, Any]:
     return json.loads((ROOT / "results" / f"{name}.json").read_text())
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def _origin(path: str, record: dict[str, Any]) -> str:
     return f"\n\n<sub>[{path}]({path}), {record['date'][:10]}, {record['device']}</sub>"
 
 
-def render(text: str) -> str:
-    """The README with every block written anew."""
-    for name, make in BLOCKS.items():
+def render(page: str, text: str) -> str:
+    """The page with every block written anew."""
+    for name, make in PAGES[page].items():
         pattern = rf"<!-- {name} -->.*?<!-- /{name} -->"
         if not re.search(pattern, text, re.DOTALL):
-            raise SystemExit(f"README.md has no block {name}")
+            raise SystemExit(f"{page} has no block {name}")
         block = f"<!-- {name} -->\n{make()}\n<!-- /{name} -->"
         text = re.sub(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
     return text
 
 
 def main() -> None:
-    old = README.read_text()
-    new = render(old)
-    if "--check" in sys.argv[1:]:
-        sys.exit(0 if new == old else "README.md is not what results/ says: run python tools/readme.py")
-    README.write_text(new)
+    for page in PAGES:
+        old = (ROOT / page).read_text()
+        new = render(page, old)
+        if "--check" not in sys.argv[1:]:
+            (ROOT / page).write_text(new)
+        elif new != old:
+            sys.exit(f"{page} is not what results/ says: run python tools/readme.py")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 
 import dataclasses
 import json
+import pathlib
 import sys
 from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from lantm import zoo
+from lantm.cli.machines import open_machines
 from lantm.cli.parse import parse
 from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.geometry import GEOMETRIES
@@ -18,10 +22,13 @@ from lantm.training import ModelName
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """What there is to train, or, for a task, the parameters of a model: ours, and in the paper's accounting."""
+    """What there is to train; for a task, the parameters of a model: ours, and in the paper's accounting; for a run
+    or a machine of the zoo, what it was trained by, and where.
+    """
 
-    task: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="TASK")] = None
-    """A task; without one, tasks, models, geometries and recipes are listed."""
+    subject: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="TASK|RUN")] = None
+    """A task, a run folder, or a machine of the zoo; without one, tasks, models, geometries, recipes and the zoo's
+    machines are listed."""
     model: ModelName = "lantm-invnorm"
     """Which of the paper's models."""
     json: bool = False
@@ -31,7 +38,12 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "info", arguments)
-    facts = _listing() if chosen.task is None else _parameters(chosen.task, chosen.model)
+    if chosen.subject is None:
+        facts = _listing()
+    elif (pathlib.Path(chosen.subject) / "experiment.json").is_file() or chosen.subject in zoo.names():
+        facts = _trained(chosen.subject)
+    else:
+        facts = _parameters(chosen.subject, chosen.model)
     if chosen.json:
         json.dump(facts, sys.stdout, indent=2)
         print()
@@ -41,12 +53,16 @@ def main(arguments: list[str]) -> int:
     table.add_column()
     for name, value in facts.items():
         if isinstance(value, dict):
-            value = ", ".join(f"{part} {count:,}" for part, count in value.items())
+            value = ", ".join(f"{part} {_shown(one)}" for part, one in value.items())
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
-        table.add_row(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value))
+        table.add_row(name.replace("_", " "), escape(_shown(value)))
     Console().print(table, highlight=False)
     return 0
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _listing() -> dict[str, Any]:
@@ -55,6 +71,25 @@ def _listing() -> dict[str, Any]:
         "models": list(MODELS),
         "geometries": [*GEOMETRIES, "translation-N", "module:Name"],
         "recipes": list(RECIPES),
+        "zoo": zoo.names(),
+    }
+
+
+def _trained(source: str) -> dict[str, Any]:
+    machines = open_machines(source)
+    experiment = machines.experiment
+    lengths = machines.task.train_lengths
+    return {
+        "task": experiment.task,
+        "trained_on_lengths": [lengths.smallest, lengths.largest],
+        "model": experiment.model,
+        "parameters": account(experiment.machine, machines.task.vocabulary).ours,
+        "recipe": experiment.recipe_name,
+        "seeds": machines.seeds.tolist(),
+        "epoch": machines.epoch,
+        "machine": vars(experiment.machine),
+        "training": vars(experiment.recipe),
+        "trained": machines.trained,
     }
 
 

@@ -10,10 +10,10 @@ from lantm.training import Experiment
 
 VARIATIONS: dict[str, dict[str, Any]] = {
     "as-it-is": {},
-    "no-write-gate-bias": {"write_gate_bias": 0.0},
-    "no-step-normalisation": {"normalise_steps": False},
-    "no-action-interpolation": {"interpolate_actions": False},
-    "inverse-fourth-power": {"power": 2.0},
+    "no-gate-bias": {"write_gate_bias": 0.0},
+    "no-normalisation": {"normalise_steps": False},
+    "no-interpolation": {"interpolate_actions": False},
+    "power-2": {"power": 2.0},
 }
 """By name, what each changes in the machine of the recipe."""
 

@@ -9,41 +9,55 @@ from rich.text import Text
 
 from lantm.evaluation import SOLVED
 
-_HEADS = {"epochs_until_solved": "epochs to\nsolve 1x"}
+_HEADS = {"epochs_until_solved": "epochs\nto solve"}
+_CAPTION = (
+    "ours: coarse/fine in percent, of the best seed. "
+    f"solved: seeds with a coarse score of {SOLVED:g}% or more; "
+    "compared in whole percent, to which the paper rounds."
+)
+_PASSES = {True: Text("pass", "green"), False: Text("fail", "red"), None: Text("")}
 
 
 def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequence[str] = ()) -> Table:
-    """Rows as a table of 80 columns: scores of the best seed as coarse/fine, and how many seeds there are to it."""
+    """Rows as a table of 80 columns: scores of the best seed as coarse/fine, and how many seeds there are to it.
+
+    `columns` are shown of each row besides; the model is in the title where there is one only, and the paper's
+    figures are left out where it has none.
+    """
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    compared = any(row["paper"] is not None for row in rows)
+    names = ["task", *(["model"] if len(models) > 1 else [])]
     table = Table(
-        title=Text(title),
-        caption=Text(
-            "coarse/fine in percent, of the best seed; compared in whole percent, to which the paper rounds. "
-            f"solved: seeds with a coarse score of {SOLVED:g}% or more"
-        ),
+        title=Text(title if len(models) > 1 else f"{title} ({models[0]})"),
+        caption=Text(_CAPTION if compared else _CAPTION.partition("; ")[0] + "."),
         title_justify="left",
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    for name in ("task", "model", *columns, "scale"):
+    for name in (*names, *columns, "scale"):
         table.add_column(_HEADS.get(name, name), no_wrap=True)
-    for name in ("ours", "paper", "median\ncoarse", "solved", ""):
+    for name in ("ours", *(["paper"] if compared else []), "median\ncoarse", "solved", *([""] if compared else [])):
         table.add_column(name, justify="right", no_wrap=True)
-    before: tuple[str, str] | None = None
+    before: list[str] = []
     for row in rows:
-        at = (row["task"], row["model"])
+        at = [row[name] for name in names]
         table.add_row(
-            *(at if at != before else ("", "")),
+            *([""] * len(at) if at == before else at),
             *(_shown(row.get(name)) for name in columns),
             row["scale"],
             f"{row['coarse']:.1f}/{row['fine']:.1f}",
-            "" if row["paper"] is None else f"{row['paper']['coarse']}/{row['paper']['fine']}",
+            *([_paper(row["paper"])] if compared else []),
             f"{row['median_coarse']:.1f}",
             f"{row['solved']}/{row['seeds']}",
-            {True: Text("pass", "green"), False: Text("fail", "red"), None: Text("")}[row["pass"]],
+            *([_PASSES[row["pass"]]] if compared else []),
         )
         before = at
     return table
+
+
+def _paper(figures: dict[str, Any] | None) -> str:
+    return "" if figures is None else f"{figures['coarse']}/{figures['fine']}"
 
 
 def _shown(value: Any) -> str:

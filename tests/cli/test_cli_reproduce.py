@@ -1,0 +1,155 @@
+"""`lantm reproduce` and `lantm zoo` at work, on a study of one small cell."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+
+import pytest
+
+from lantm import zoo
+from lantm.experiments import STUDIES, Request, Study, TrainedCell
+from lantm.experiments.paper import Figures
+from lantm.training import RunFolder
+
+ROW = {"task", "model", "recipe", "scale", "lengths", "problems", "coarse", "fine", "median_coarse", "seeds", "solved"}
+
+
+@pytest.fixture
+def study(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    """Its run folder is complete."""
+
+    def cells(request: Request) -> list[TrainedCell]:
+        experiment = dataclasses.replace(trained.experiment, recipe_name=request.recipe)
+        return [TrainedCell(experiment, (1, 2), {1: Figures(0, 0), 2: Figures(100, 100)}, request)]
+
+    small = Study("small", "a small one", cells)
+    monkeypatch.setitem(STUDIES, "small", small)
+    monkeypatch.chdir(tmp_path)
+    for name in ("copy-lantm-invnorm-paper", "copy-lantm-invnorm-paper-quick"):
+        shutil.copytree(trained.folder.path, tmp_path / "runs" / "reproduce" / name)
+    return small
+
+
+def test_a_table_and_its_file(lantm, study: Study, tmp_path: pathlib.Path) -> None:
+    said = lantm("reproduce", "small", "--problems", 32, "--commit", "abc123")
+    os.environ.pop("LANTM_COMMIT")
+    assert (said.status, said.err) == (0, "")
+    assert "small: ours beside the paper's" in said.out
+    assert max(map(len, said.out.splitlines()[1:])) <= 80
+    assert said.out.count("pass") == said.out.count("fail") == 1
+    result = json.loads((tmp_path / "results" / "small" / "copy-lantm-invnorm-paper.json").read_text())
+    assert result["command"] == "lantm reproduce small --problems 32 --commit abc123"
+    assert result["scored"]["commit"] == "abc123"
+
+    said = lantm("reproduce", "small", "--problems", 32, "--json")
+    assert (said.status, said.err) == (0, "")
+    rows = json.loads(said.out)
+    assert rows == result["rows"]
+    assert all(row.keys() >= ROW | {"paper", "pass"} for row in rows)
+
+
+def test_a_quick_one_says_so_and_is_kept_apart(lantm, study: Study, tmp_path: pathlib.Path) -> None:
+    said = lantm("reproduce", "small", "--quick", "--problems", 32)
+    assert said.status == 0
+    assert said.out.startswith("A quick version")
+    assert "small, a quick version: ours" in said.out
+    assert "pass" not in said.out
+    assert not (tmp_path / "results").exists()
+    assert (tmp_path / "runs" / "quick" / "small" / "copy-lantm-invnorm-paper-quick.json").is_file()
+
+
+def test_its_time_is_over(lantm, study: Study, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = lantm("reproduce", "small", "--again", "--minutes", 1e-9, "--out", "somewhere else")
+    assert said.status == 130
+    go_on = "go on with: lantm reproduce small --minutes 1e-09 --out 'somewhere else'\n"
+    assert said.out.endswith(f"stopped at copy-lantm-invnorm-paper, and saved; {go_on}")
+    assert not (tmp_path / "somewhere else").exists()
+
+
+def test_training_is_shown(lantm, study: Study, tmp_path: pathlib.Path) -> None:
+    said = lantm("reproduce", "small", "--problems", 32, "--again", "--json")
+    assert said.status == 0
+    assert "epoch" in said.err
+    assert "1x coarse" in said.err
+    assert [row["scale"] for row in json.loads(said.out)] == ["1x", "2x"]
+
+
+def test_every_study_is_in_the_help(lantm) -> None:
+    text = " ".join(lantm("reproduce", "--help").out.split())
+    assert all(f"{study.name}: {study.summary}." in text for study in STUDIES.values())
+
+
+# The zoo.
+
+
+@pytest.fixture
+def shelf(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lantm) -> pathlib.Path:
+    """The zoo of this test: one machine."""
+    path = tmp_path / "shelf"
+    said = lantm("zoo", "add", trained.folder.path, "--seed", 2, "--problems", 32, "--scales", 1, 2, "--shelf", path)
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith("added: copy-lantm-invnorm, seed 2: 1x ")
+    for function in (zoo.names, zoo.find, zoo.load):
+        monkeypatch.setattr(function, "__defaults__", (path,))
+    return path
+
+
+def test_a_machine_is_listed(lantm, shelf: pathlib.Path) -> None:
+    said = lantm("zoo")
+    assert (said.status, said.err) == (0, "")
+    assert "copy-lantm-invnorm" in said.out
+    (notes,) = json.loads(lantm("zoo", "--json").out)
+    assert (notes["name"], notes["seed"]) == ("copy-lantm-invnorm", 2)
+    assert [row["scale"] for row in notes["scores"]] == ["1x", "2x"]
+    assert notes["experiment"]["seeds"] == 1
+
+
+def test_the_one_before_is_shown_too(lantm, shelf: pathlib.Path, trained) -> None:
+    said = lantm("zoo", "add", trained.folder.path, "--seed", 1, "--problems", 32, "--scales", 1, 2, "--shelf", shelf)
+    before, added = said.out.splitlines()
+    assert before.startswith("before: copy-lantm-invnorm, seed 2: 1x ")
+    assert added.startswith("added: copy-lantm-invnorm, seed 1: 1x ")
+
+
+def test_commands_take_its_name(lantm, shelf: pathlib.Path, trained) -> None:
+    """They say of it what they say of the run it comes from."""
+    flags = ("--problems", 32, "--scales", 1, 2, "--json")
+    rows = json.loads(lantm("eval", "copy", *flags).out)
+    of_run = json.loads(lantm("eval", trained.folder.path, *flags).out)
+    for row, other in zip(rows, of_run, strict=True):
+        assert row["fine"] == other["fine_by_seed"][2]
+        assert (row["seeds"], row["best_seed"]) == (1, 2)
+    answers = [
+        json.loads(lantm("solve", *words, "--json").out)
+        for words in (("copy", "abc"), (trained.folder.path, "abc", "--seed", 2))
+    ]
+    assert answers[0] == answers[1]
+    facts = json.loads(lantm("info", "copy-lantm-invnorm", "--json").out)
+    assert (facts["seeds"], facts["machine"]["cells"], facts["training"]["epochs"]) == ([2], 6, 6)
+    assert json.loads(lantm("info", trained.folder.path, "--json").out)["seeds"] == [0, 1, 2, 3]
+    assert "copy-lantm-invnorm" in lantm("info").out
+    table = lantm("info", trained.folder.path).out
+    assert "learning_rate 0.01" in table
+
+
+def test_a_run_folder_of_that_name_comes_first(
+    lantm, shelf: pathlib.Path, trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(trained.folder.path, RunFolder(tmp_path / "copy").path)
+    assert (
+        len(json.loads(lantm("eval", "copy", "--problems", 32, "--scales", 1, 2, "--json").out)[0]["fine_by_seed"]) == 4
+    )
+
+
+def test_the_reproduction_from_the_zoo(lantm, shelf: pathlib.Path, study: Study, tmp_path: pathlib.Path) -> None:
+    said = lantm("reproduce", "small", "--from-zoo", "--problems", 32, "--json")
+    assert said.status == 0
+    rows = json.loads(said.out)
+    assert [(row["scale"], row["seeds"], row["best_seed"]) for row in rows] == [("1x", 1, 2), ("2x", 1, 2)]
+    assert not (tmp_path / "results").exists()
+    (shelf / "copy-lantm-invnorm.safetensors").unlink()
+    said = lantm("reproduce", "small", "--from-zoo")
+    assert (said.status, said.out) == (0, "small: the zoo has no machine for copy-lantm-invnorm-paper\n")

@@ -1,0 +1,112 @@
+"""The tables of README and docs/ from files of results: what is there, what is missing, what passes."""
+
+import json
+import pathlib
+import sys
+from typing import Any
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import study_tables
+
+    yield study_tables
+    del sys.modules["study_tables"]
+
+
+def result(task: str, model: str, recipe: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    usual = {
+        "task": task,
+        "model": model,
+        "recipe": recipe,
+        "median_coarse": 55.555,
+        "solved": 7,
+        "seeds": 8,
+        "final_coarse": 90.0,
+        "final_fine": 99.0,
+        "paper": None,
+        "pass": None,
+    }
+    trained = {"device": "gpu: 1 x NVIDIA H200", "date": "2026-11-15T10:00:00+00:00"}
+    return {"rows": [{**usual, **row} for row in rows], "trained": trained, "training_seconds": 90.0}
+
+
+def write(root: pathlib.Path, study: str, name: str, content: dict[str, Any]) -> None:
+    path = root / "results" / study / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+
+
+def lines(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+
+
+TESTED = {"best_test_coarse": 100.0, "best_test_fine": 100.0, "epochs_until_solved": 120.0}
+
+
+def test_nothing_is_run(tables: Any, tmp_path: pathlib.Path) -> None:
+    found = lines(tables.sequences(tmp_path))
+    assert len(found) == 2 + 15
+    assert found[2][:4] == ["copy", "InvNorm", "100/100", "100/100"]
+    assert found[2].count("not run") == 4
+    further = lines(tables.generalisation(tmp_path))
+    assert further[3][:4] == ["reverse", "91/98", "12/65", ""]
+    for make in (tables.sequences, tables.generalisation, tables.every_cell, tables.tweaks):
+        assert "Nothing is run yet" in make(tmp_path)
+
+
+def test_a_cell_of_the_sequences(tables: Any, tmp_path: pathlib.Path) -> None:
+    paper = {"coarse": 99, "fine": 100}
+    rows = [
+        {"scale": "1x", "coarse": 99.96, "fine": 100.0, "pass": True, "paper": paper, **TESTED},
+        {"scale": "2x", "coarse": 98.04, "fine": 99.9, "pass": False, "paper": paper, **TESTED, "solved": 0},
+    ]
+    rows[1]["epochs_until_solved"] = None
+    write(tmp_path, "sequences", "copy-lantm-softmax-robust", result("copy", "lantm-softmax", "robust", rows))
+    text = tables.sequences(tmp_path)
+    row = lines(text)[3]
+    assert row[4:] == ["not run", "not run", "", "**99.9/100.0**", "98.0/99.9", "7 of 8, 0 of 8"]
+    assert text.endswith(
+        "<sub>`lantm reproduce sequences`, results/sequences, 2026-11-15, trained on gpu: 1 x NVIDIA H200</sub>"
+    )
+    full = lines(tables.every_cell(tmp_path))
+    assert full[2:] == [
+        [
+            *["copy", "SoftMax", "robust", "1x", "99/100", "99.96/100.00", "90.00/99.00", "100.00/100.00", "55.55"],
+            "7 of 8",
+            "120",
+            "1.5",
+            "pass",
+        ],
+        [
+            *["copy", "SoftMax", "robust", "2x", "99/100", "98.04/99.90", "90.00/99.00", "100.00/100.00", "55.55"],
+            "0 of 8",
+            "never",
+            "1.5",
+            "**fail**",
+        ],
+    ]
+
+
+def test_further_lengths(tables: Any, tmp_path: pathlib.Path) -> None:
+    rows = [{"scale": f"{scale}x", "coarse": 10.0 * scale, "fine": 99.0} for scale in (4, 5, 8)]
+    write(tmp_path, "generalisation", "double-lantm-invnorm-paper", result("double", "lantm-invnorm", "paper", rows))
+    row = lines(tables.generalisation(tmp_path))[5]
+    assert row == ["double", "86/99", "", "21/90", "40.0/99.0", "50.0/99.0", "80.0/99.0", *["not run"] * 3]
+    full = lines(tables.every_cell(tmp_path))
+    assert full[2][4:8] == ["", "40.00/99.00", "90.00/99.00", ""], "the periodic tests are at 1x and 2x"
+
+
+def test_tweaks(tables: Any, tmp_path: pathlib.Path) -> None:
+    rows = [{"scale": f"{scale}x", "coarse": 99.0, "fine": 99.5, **TESTED} for scale in (1, 2)]
+    cell = result("copy", "lantm-invnorm", "paper", rows)
+    write(tmp_path, "tweaks", "copy-lantm-invnorm-power-2-paper", cell)
+    write(tmp_path, "tweaks", "copy-lantm-invnorm-paper", cell)
+    found = lines(tables.tweaks(tmp_path))[2:]
+    assert [row[:3] for row in found] == [["paper", "copy", "as it is"], ["paper", "copy", "power 2"]]
+    assert found[0][3:] == ["7 of 8", "120", "7 of 8", "99.0/99.5", "55.6"]

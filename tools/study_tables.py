@@ -1,0 +1,166 @@
+"""Tables of studies as Markdown, from the files that `lantm reproduce` leaves in results/."""
+
+import json
+import math
+import pathlib
+from collections.abc import Iterable
+from typing import Any
+
+from lantm.experiments import STUDIES, Request
+from lantm.experiments.paper import FURTHER, SEQUENCES, Figures
+
+RECIPES = ("paper", "robust")  # those that tables compare
+NOT_RUN = "not run"
+_MODELS = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"}
+
+Row = dict[str, Any]
+
+
+class Results:
+    """The results of a study, by what its cells are labelled with: task, model, and what else tells them apart."""
+
+    def __init__(self, root: pathlib.Path, study: str):
+        self._folder, self._study = root / "results" / study, study
+        self._used: list[dict[str, Any]] = []
+
+    def cells(self, recipe: str) -> dict[tuple[str, ...], dict[str, Any]]:
+        """All that were run, in the order of the study."""
+        cells = STUDIES[self._study].cells(Request(recipe=recipe))
+        files = {tuple(cell.labels.values()): self._folder / f"{cell.name}.json" for cell in cells}
+        found = {labels: json.loads(file.read_text()) for labels, file in files.items() if file.exists()}
+        self._used += found.values()
+        return found
+
+    def origin(self) -> str:
+        """Where the numbers above come from, and what makes them again."""
+        command = f"`lantm reproduce {self._study}`"
+        if not self._used:
+            return f"\n\n<sub>Nothing is run yet: {command} does it.</sub>"
+        devices = sorted({result["trained"]["device"] for result in self._used})
+        dates = sorted({result["trained"]["date"][:10] for result in self._used})
+        span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+        folder = f"results/{self._study}"
+        return f"\n\n<sub>{command}, {folder}, {span}, trained on {'; '.join(devices)}</sub>"
+
+
+def sequences(root: pathlib.Path) -> str:
+    """Five tasks, three models, at 1x and 2x."""
+    results = Results(root, "sequences")
+    cells = {recipe: results.cells(recipe) for recipe in RECIPES}
+    head = ["task", "model", "paper: 1x", "2x"]
+    for recipe in RECIPES:
+        head += [f"ours, `{recipe}`: 1x", "2x", "seeds that solve 1x, 2x"]
+    rows = []
+    for (task, model), figures in SEQUENCES.items():
+        row = [task, _MODELS[model], *(_percent(figures[scale]) for scale in (1, 2))]
+        for recipe in RECIPES:
+            at = [_row(cells[recipe].get((task, model)), scale) for scale in (1, 2)]
+            row += [*map(_ours, at), ", ".join(_solved(one) for one in at if one)]
+        rows.append(row)
+    return table(head, rows) + results.origin()
+
+
+def generalisation(root: pathlib.Path) -> str:
+    """InvNorm at 4x, 5x and 8x."""
+    results = Results(root, "generalisation")
+    cells = {recipe: results.cells(recipe) for recipe in RECIPES}
+    scales = (4, 5, 8)
+    head = ["task"]
+    for whose in ("paper", *(f"ours, `{recipe}`" for recipe in RECIPES)):
+        head += [f"{whose}: {scales[0]}x", *(f"{scale}x" for scale in scales[1:])]
+    rows = []
+    for labels, figures in FURTHER.items():
+        row = [labels[0], *(_percent(figures.get(scale)) for scale in scales)]
+        for recipe in RECIPES:
+            row += [_ours(_row(cells[recipe].get(labels), scale)) for scale in scales]
+        rows.append(row)
+    return table(head, rows) + results.origin()
+
+
+def every_cell(root: pathlib.Path) -> str:
+    """All that is known of every cell of both studies: the best seed, its last weights, the paper's reading, seeds."""
+    head = ["task", "model", "recipe", "scale", "paper", "ours", "last weights", "best test"]
+    head += ["median coarse", "solved", "epochs until solved", "minutes", ""]
+    text = []
+    for study in ("sequences", "generalisation"):
+        results = Results(root, study)
+        cells = [result for recipe in RECIPES for result in results.cells(recipe).values()]
+        rows = [_full_row(result, row) for result in cells for row in result["rows"]]
+        text.append(f"### {study.capitalize()}\n\n" + (table(head, rows) if rows else NOT_RUN) + results.origin())
+    return "\n\n".join(text)
+
+
+def tweaks(root: pathlib.Path) -> str:
+    """Each tweak taken away, on every task."""
+    results = Results(root, "tweaks")
+    head = [
+        "recipe",
+        "task",
+        "machine",
+        "solve 1x",
+        "epochs until then",
+        "solve 2x",
+        "2x, best seed",
+        "2x coarse, median",
+    ]
+    rows = []
+    for recipe in RECIPES:
+        for (task, _, variation), result in results.cells(recipe).items():
+            short, long = (_row(result, scale) for scale in (1, 2))
+            if short and long:
+                solved = [_solved(short), _plain(short["epochs_until_solved"]), _solved(long)]
+                beyond = [_ours(long), f"{long['median_coarse']:.1f}"]
+                rows.append([recipe, task, variation.replace("-", " "), *solved, *beyond])
+    return (table(head, rows) if rows else NOT_RUN) + results.origin()
+
+
+def table(head: list[str], rows: Iterable[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _row(result: dict[str, Any] | None, scale: int) -> Row | None:
+    """What a result says of a scale; nothing when it was not run there."""
+    rows = result["rows"] if result else []
+    return next((row for row in rows if row["scale"] == f"{scale}x"), None)
+
+
+def _full_row(result: dict[str, Any], row: Row) -> list[str]:
+    paper = row["paper"]
+    tested = "best_test_coarse" in row
+    return [
+        row["task"],
+        _MODELS[row["model"]],
+        row["recipe"],
+        row["scale"],
+        _percent(Figures(**paper)) if paper else "",
+        f"{row['coarse']:.2f}/{row['fine']:.2f}",
+        f"{row['final_coarse']:.2f}/{row['final_fine']:.2f}",
+        f"{row['best_test_coarse']:.2f}/{row['best_test_fine']:.2f}" if tested else "",
+        f"{row['median_coarse']:.2f}",
+        _solved(row),
+        _plain(row["epochs_until_solved"]) if tested else "",
+        f"{result['training_seconds'] / 60:.1f}",
+        {True: "pass", False: "**fail**", None: ""}[row["pass"]],
+    ]
+
+
+def _percent(figures: Figures | None) -> str:
+    return f"{figures.coarse}/{figures.fine}" if figures else ""
+
+
+def _ours(row: Row | None) -> str:
+    """Bold where it is at least the paper's; cut off, not rounded, so that 100.0 is all of them."""
+    if row is None:
+        return NOT_RUN
+    figures = "/".join(f"{math.floor(10 * row[name] + 1e-6) / 10:.1f}" for name in ("coarse", "fine"))
+    return f"**{figures}**" if row["pass"] else figures
+
+
+def _solved(row: Row) -> str:
+    return f"{row['solved']} of {row['seeds']}"
+
+
+def _plain(value: float | None) -> str:
+    return "never" if value is None else f"{value:g}"
