@@ -73,9 +73,17 @@ def test_it_is_opened_on_request(lantm, trained, tmp_path: pathlib.Path, monkeyp
     assert opened == [out.as_uri()]
 
 
+def test_a_machine_of_the_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert lantm("view", "copy", "--lengths", 3).status == 0
+    data = data_of(tmp_path / "view.html")
+    assert data["title"] == "copy"
+    assert len(data["machines"]) == 1
+
+
 def test_mistakes(refused: Callable[..., str], trained) -> None:
     run = trained.folder.path
-    assert "has no seed 4: it has 0 to 3" in refused("view", run, "--seeds", 4)
+    assert "there is no seed 4: the run has 0 to 3" in refused("view", run, "--seeds", 4)
     assert "lengths up to 2,000, not 2,001" in refused("view", run, "--lengths", 2001)
     assert "lengths up to 2,000, not 3,000" in refused("view", run, "--input", "a" * 3000)
     assert "no problems of length 0" in refused("view", run, "--lengths", 0)

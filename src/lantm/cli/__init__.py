@@ -14,6 +14,7 @@ COMMANDS = {
     "view": "a page that shows machines at work, step by step, to be opened from disk",
     "reproduce": "a table of the paper, ours beside theirs, pass or fail",
     "zoo": "the trained machines that ship with the package",
+    "report": "what a run came to, as a page: curves, machines at work, why they fail",
     "info": "what there is: tasks, models, geometries, recipes; parameters of a model",
 }
 

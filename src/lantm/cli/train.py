@@ -19,6 +19,7 @@ from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.provenance import provenance
 from lantm.report import score_table, summary_rows
+from lantm.report.pages import Machines, try_report
 from lantm.training import Experiment, ModelName, Recipe, RunFolder, load_learners, train
 
 Machine = TypeVar("Machine", LantmConfig, LstmConfig)
@@ -148,7 +149,11 @@ def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: boo
     rows = summary_rows(experiment, result.scores)
     folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     console.print(score_table(rows, "best weights of every seed, on fresh problems"))
-    say(f"trained for {result.seconds:.0f} s; everything is in {folder.path}")
+    learners = result.learners
+    machines = Machines(experiment, experiment.build_task(), learners.best_model, learners.seed, result.epoch)
+    report = try_report(folder, machines, lambda warning: say(f"warning: {warning}"))
+    page = f", for people in {report.name}" if report else ""
+    say(f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")
     if as_json:
         json.dump(rows, sys.stdout, indent=2)
         print()

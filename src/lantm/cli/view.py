@@ -7,9 +7,9 @@ import sys
 import webbrowser
 from typing import Annotated, Literal
 
-import numpy as np
 import tyro
 
+from lantm.cli.machines import Trained, open_machines
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.report.pages.viewer import (
@@ -21,7 +21,6 @@ from lantm.report.pages.viewer import (
     viewer_page,
     written_problem,
 )
-from lantm.training import Experiment, RunFolder, load_learners
 from lantm.training.checkpoint import write_whole
 
 _MOST_SEEDS = 8  # in a page, unless they are asked for
@@ -35,12 +34,12 @@ class Arguments:
     of the input and the answer. With two runs, or two seeds, machines stand side by side.
     """
 
-    run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
-    """The run folder."""
-    other: Annotated[tyro.conf.Positional[pathlib.Path | None], tyro.conf.arg(metavar="OTHER_RUN")] = None
-    """Another run folder, to be shown beside it."""
+    run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
+    """The run folder, or a machine of the zoo: a task's name, or one that `lantm zoo` lists."""
+    other: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="OTHER_RUN")] = None
+    """Another one, to be shown beside it."""
     seeds: tuple[int, ...] = ()
-    """Which seeds' machines; by default the eight with the best tests. The first two stand side by side."""
+    """Which seeds' machines; by default the one with the best test and seven more. The first two stand side by side."""
     lengths: tuple[int, ...] = ()
     """Problems of these lengths; by default 8, the longest trained on, and two and four times that."""
     input: str | None = None
@@ -50,7 +49,7 @@ class Arguments:
     draw: int = 0
     """Which random problems: another number draws others."""
     out: pathlib.Path | None = None
-    """The page to write; by default RUN/view.html."""
+    """The page to write; by default view.html in the run folder, or here for the zoo."""
     open: bool = False
     """Open it in the browser."""
     json: bool = False
@@ -64,16 +63,17 @@ def main(arguments: list[str]) -> int:
         raise LantmError("--input is a problem of its own length: leave out --lengths")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    paths = [chosen.run] if chosen.other is None else [chosen.run, chosen.other]
-    groups = [_machines(path, chosen, named=len(paths) > 1) for path in paths]
+    sources = [open_machines(source) for source in (chosen.run, chosen.other) if source is not None]
+    groups = [_machines(source, chosen, named=len(sources) > 1) for source in sources]
     machines = [machine for group in groups for machine in group]
     second = len(groups[0]) if len(groups) > 1 else 1
     side_by_side = [0, second] if len(groups) > 1 or len(chosen.seeds) > 1 else [0]
-    experiment, first = RunFolder.open(chosen.run).experiment(), _first_problem(machines[0])
+    experiment = sources[0].experiment
     about = f"{experiment.model} on {experiment.task}, recipe {experiment.recipe_name}"
-    title = " and ".join(path.resolve().name for path in paths)
-    text = viewer_page(title, about, [exhibit(machine) for machine in machines], side_by_side, first).encode()
-    page = chosen.out or chosen.run / "view.html"
+    title, exhibits = " and ".join(map(_name, sources)), [exhibit(machine) for machine in machines]
+    text = viewer_page(title, about, exhibits, side_by_side, _first_problem(machines[0])).encode()
+    folder = pathlib.Path(chosen.run)
+    page = chosen.out or (folder if folder.is_dir() else pathlib.Path()) / "view.html"
     write_whole(page, text)
     if chosen.json:
         shown = [{"machine": one.name, "problems": [problem.name for problem in one.problems]} for one in machines]
@@ -86,31 +86,25 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _machines(path: pathlib.Path, chosen: Arguments, named: bool) -> list[Machine]:
-    """The machines of a run that were asked for, the best first unless they were named."""
-    experiment, task, _, learners, warnings = load_learners(RunFolder.open(path))
-    for warning in warnings:
-        print(f"lantm: warning: {warning}", file=sys.stderr)
+def _name(source: Trained) -> str:
+    """What a run is called on the page."""
+    return pathlib.Path(source.source).resolve().name
+
+
+def _machines(source: Trained, chosen: Arguments, named: bool) -> list[Machine]:
+    """The machines that were asked for, the best first unless they were named."""
+    experiment, task = source.experiment, source.task
     if chosen.input is not None:
         problems = [written_problem(task, chosen.input)]
     else:
         problems = sampled_problems(task, chosen.lengths or usual_lengths(task), chosen.draw)
-    models = learners.best_model if chosen.weights == "best" else learners.model
-    ranked = np.argsort(-np.asarray(learners.best_score), kind="stable")
-    indices = [_index(path, experiment, seed) for seed in chosen.seeds] or ranked[:_MOST_SEEDS].tolist()
-    run = f"{path.resolve().name}, " if named else ""
+    by_rank = sorted(range(experiment.seeds), key=lambda index: index != source.best_index)
+    indices = [experiment.seed_index(seed) for seed in chosen.seeds] or by_rank[:_MOST_SEEDS]
+    models, run = source.weights(chosen.weights), f"{_name(source)}, " if named else ""
     return [
         Machine(f"{run}seed {experiment.first_seed + index}", task, one_of(models, index), problems)
         for index in indices
     ]
-
-
-def _index(path: pathlib.Path, experiment: Experiment, seed: int) -> int:
-    index = seed - experiment.first_seed
-    if not 0 <= index < experiment.seeds:
-        last = experiment.first_seed + experiment.seeds - 1
-        raise LantmError(f"{path} has no seed {seed}: it has {experiment.first_seed} to {last}")
-    return index
 
 
 def _first_problem(machine: Machine) -> int:

@@ -16,6 +16,7 @@ from lantm.experiments.scoring import CHOOSING, CHOOSING_PROBLEMS, REPORTING, Sc
 from lantm.experiments.study import Cell, Conduct, Request, Row, beside_the_paper
 from lantm.provenance import provenance
 from lantm.report import score_row
+from lantm.report.pages import Machines, try_report
 from lantm.training import Experiment, RunFolder, load_learners, train
 from lantm.training.checkpoint import write_whole
 
@@ -90,6 +91,10 @@ class TrainedCell(Cell):
         with conduct.watch(self.experiment) as watch:
             result = train(self.experiment, run, resume, watch, conduct.stop, conduct.say)
         _add_seconds(folder, result.seconds)
+        if result.complete:
+            learners, task = result.learners, self.experiment.build_task()
+            machines = Machines(self.experiment, task, learners.best_model, learners.seed, result.epoch)
+            try_report(run, machines, conduct.say)
         return result.complete
 
     def score(self, folder: pathlib.Path) -> dict[str, Any]:

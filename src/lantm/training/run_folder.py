@@ -6,6 +6,7 @@ checkpoints/        the last two, as safetensors; training goes on from the newe
 recordings/         what seeds did with one problem an epoch, as safetensors
 tensorboard/        the same metrics as event files
 summary.json        the final scores, once training is complete
+report.html         the same for people: curves, machines at work, why they fail (see `lantm.report.pages`)
 """
 
 import json
@@ -64,6 +65,10 @@ class RunFolder:
     @property
     def _experiment_file(self) -> pathlib.Path:
         return self.path / "experiment.json"
+
+    @property
+    def _summary_file(self) -> pathlib.Path:
+        return self.path / "summary.json"
 
     @property
     def _metrics_file(self) -> pathlib.Path:
@@ -127,7 +132,11 @@ class RunFolder:
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """The final scores."""
-        checkpoint.write_whole(self.path / "summary.json", json.dumps(summary, indent=2).encode())
+        checkpoint.write_whole(self._summary_file, json.dumps(summary, indent=2).encode())
+
+    def summary(self) -> dict[str, Any]:
+        """The final scores; empty while training is not complete."""
+        return self._read_json(self._summary_file) if self._summary_file.exists() else {}
 
     # Recordings.
 

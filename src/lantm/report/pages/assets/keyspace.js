@@ -34,7 +34,8 @@ class KeySpace {
     const { canvas } = this;
     let dragged = null;
     canvas.addEventListener("wheel", (event) => {
-      if (!this.frame) return;
+      // On a page that scrolls, the wheel alone belongs to the page.
+      if (!this.frame || !(event.ctrlKey || document.body.classList.contains("whole-page"))) return;
       event.preventDefault();
       const [x, y] = this.inside(event);
       this.zoom(Math.exp(clamp(event.deltaY, -200, 200) * 0.002), x, y);

@@ -84,7 +84,7 @@ class Pane {
         {},
         firstMistake === null
           ? ` ${answerSize} symbols answered`
-          : `, the first is symbol ${firstMistake + 1} of the answer`,
+          : `, the first is symbol ${firstMistake + 1}`,
       ),
     );
     this.viewer.shown(this);
@@ -100,7 +100,7 @@ class Pane {
   }
 
   draw() {
-    if (!this.scene) return;
+    if (!this.scene || this.viewer.step === null) return;
     const { focus } = this;
     for (const part of this.parts) part.draw(focus);
     this.words.replaceChildren(...this.sentences(focus));
@@ -155,9 +155,10 @@ class Viewer {
   constructor(root, machines, chosen, first) {
     this.machines = machines;
     this.first = first;
-    this.step = 0;
+    this.step = null; // until there is a scene
     this.epoch = 0;
     this.hover = null;
+    this.whenShown = () => {};
     this.playing = false;
     this.panesRoot = element("div", { class: "panes" });
     this.build(root);
@@ -288,7 +289,10 @@ class Viewer {
   shown(pane) {
     if (!this.panes || !this.panes.includes(pane)) return;
     this.setRanges();
-    this.step = Math.min(this.step, this.steps - 1);
+    // Begin where there is something to see: at the first mistake, or in the middle of the answer.
+    const { answer, answerSize, firstMistake } = pane.scene;
+    this.step = Math.min(this.step ?? answer + (firstMistake ?? Math.floor(answerSize / 2)), this.steps - 1);
+    this.whenShown();
     this.draw();
   }
 
@@ -304,7 +308,7 @@ class Viewer {
 
   /** Draws at the next frame, once for all that was asked for. */
   draw() {
-    if (this.asked) return;
+    if (this.asked || this.step === null) return;
     this.asked = true;
     requestAnimationFrame(() => {
       this.asked = false;
@@ -376,11 +380,15 @@ function legend() {
   );
 }
 
-/** Keys for the whole page; those that a chosen list or a button uses itself are left to it. */
-function listenToKeys(viewer) {
+/**
+ * Keys for the whole page, or where `inside` is given only while the mouse or the focus is there; those that a list or
+ * a button uses itself are left to it.
+ */
+function listenToKeys(viewer, inside = null) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = event.target;
+    if (inside && !inside.matches(":hover, :focus-within") && event.key.toLowerCase() !== "t") return;
     if (at instanceof HTMLSelectElement || (at instanceof HTMLButtonElement && event.key === " ")) return;
     if (event.key.toLowerCase() === "t") Theme.toggle();
     else if (!viewer.key(event)) return;

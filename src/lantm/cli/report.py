@@ -1,0 +1,52 @@
+"""`lantm report`: what a run came to, as a page."""
+
+import dataclasses
+import json
+import pathlib
+import sys
+import webbrowser
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from lantm.cli.machines import open_machines
+from lantm.cli.parse import parse
+from lantm.report.pages import Machines, write_report
+from lantm.training import RunFolder
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Write report.html into a run folder: what the run came to, on one page that needs no network.
+
+    Scores with their intervals and by length, learning curves of all seeds, the best and the worst machine at
+    work, why they are right or wrong, and every setting. Training writes it when it is complete; this writes it anew,
+    or early.
+    """
+
+    run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
+    """The run folder."""
+    open: bool = False
+    """Open the page in the browser."""
+    json: bool = False
+    """Print JSON on standard output: the page and its size."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    chosen = parse(Arguments, "report", arguments)
+    folder = RunFolder.open(chosen.run)
+    opened = open_machines(str(chosen.run))
+    with Console(stderr=True).status("scoring at many lengths"):
+        machines = Machines(opened.experiment, opened.task, opened.best, opened.seeds, opened.epoch)
+        page = write_report(folder, machines)
+    size = page.stat().st_size
+    if chosen.json:
+        json.dump({"page": str(page), "bytes": size}, sys.stdout, indent=2)
+        print()
+    else:
+        print(f"wrote {page} ({size / 1e6:.2f} MB): open it in a browser")
+    if chosen.open:
+        webbrowser.open(page.resolve().as_uri())
+    return 0

@@ -1,0 +1,161 @@
+"""Why a machine is right or wrong, in words that are computed from a recording.
+
+Three things are looked at: how the read head goes through the memories and how far its line strays from theirs, how
+sharply it reads, and whether gates that should be shut, or open, leak.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from lantm.evaluation import Heads, Recording, approach, stride
+from lantm.geometry import Geometry
+from lantm.tasks import Task
+
+LEAK = 0.02  # a gate further than this from shut and from open leaks
+STRAY = 0.1  # of the distance between two memories: a read line that stays closer lies on the write line
+BLURRED = 0.9  # a reading with less than this on one memory is a mixture
+FAINT = 0.5  # a strength below it
+
+
+def diagnose(recording: Recording, task: Task, geometry: Geometry | None) -> list[str]:
+    """What happened, a sentence each; `geometry` is that of the machine, None for one without a memory."""
+    said = [_mistakes(recording, task)]
+    heads = recording.heads
+    if heads is None or geometry is None:
+        return said
+    if not (np.isfinite(heads.keys).all() and np.isfinite(heads.memories.addresses).all()):
+        return [*said, "Its keys are not finite numbers: it has diverged."]
+    said += _path(recording, geometry)
+    said += _sharpness(recording, task)
+    said += _gates(recording)
+    faint = float(np.median(heads.memories.strengths[heads.memories.written_at >= 0]))
+    if faint < FAINT:
+        said.append(f"What it writes is faint: the median strength is {faint:.2f}.")
+    return said
+
+
+def _mistakes(recording: Recording, task: Task) -> str:
+    size, first = len(recording.expected), recording.first_mistake
+    if first is None:
+        return f"All {size} symbols of the answer are right."
+    given, expected = (_quoted(task, symbols[first]) for symbols in (recording.predicted, recording.expected))
+    wrong = len(recording.wrong)
+    return (
+        f"{wrong} of the {size} symbols of the answer {'is' if wrong == 1 else 'are'} wrong. "
+        f"The first mistake is symbol {first + 1}, where it says {given} instead of {expected}."
+    )
+
+
+def _path(recording: Recording, geometry: Geometry) -> list[str]:
+    """How the read head goes through the memories, and how far its line strays from the line of writing."""
+    gap = stride(recording, geometry)
+    # The last reading reaches no symbol any more, and the one before it only `<e>`, which needs no memory.
+    near = approach(recording, geometry)
+    slots, distances = near.slots[:-2], near.distances[:-2]
+    if len(slots) < 2 or not np.isfinite(distances).all():
+        return []
+    if not gap > 0:
+        return ["All its memories lie in one place, so no read can tell them apart."]
+    head = int(np.argmin(np.median(distances, axis=0)))
+    off = distances[:, head] / gap
+    who = "The read head" if slots.shape[1] == 1 else f"Read head {head + 1}"
+    return [_moves(who, slots[:, head]), _drift(recording, off)]
+
+
+def _moves(who: str, slots: Float[np.ndarray, " reads"]) -> str:
+    moves, counts = np.unique(np.diff(slots), return_counts=True)
+    usual, share = int(moves[counts.argmax()]), counts.max() / counts.sum()
+    if share < 0.5:
+        return f"{who} goes through the memories in no steady order: no move makes up half of all."
+    if usual == 0:
+        way = "stays at one memory"
+    else:
+        amount = "one memory" if abs(usual) == 1 else f"{abs(usual)} memories"
+        way = f"goes {'forwards' if usual > 0 else 'backwards'} by {amount} a symbol"
+    return f"{who} {way}, in {_percent(share)} of its moves."
+
+
+def _drift(recording: Recording, off: Float[np.ndarray, " reads"]) -> str:
+    """`off`: how far each read of the answer is from the nearest memory, in distances between two memories."""
+    part = max(1, len(off) // 10)
+    begins, ends, most = float(np.median(off[:part])), float(np.median(off[-part:])), float(off.max())
+    if most < STRAY:
+        return (
+            "The read line lies on the write line: it is never further off than "
+            f"{_percent(most)} of the distance between two memories."
+        )
+    grows = "drifts from" if ends > max(STRAY, 2 * begins) else "does not lie on"
+    text = (
+        f"The read line {grows} the write line: it is off by {_percent(begins)} of the distance between two memories "
+        f"at the beginning, by {_percent(ends)} at the end"
+    )
+    first = recording.first_mistake
+    if first is not None and 1 <= first <= len(off):
+        text += f", and by {_percent(float(off[first - 1]))} where the first mistake is read"
+    return f"{text}."
+
+
+def _sharpness(recording: Recording, task: Task) -> list[str]:
+    """How much of one memory a reading takes, and what was read for the first mistake."""
+    heads = recording.heads
+    if heads is None or heads.read_weights is None or not heads.read_weights.size:
+        return []
+    first = recording.first_mistake
+    used = heads.read_weights[recording.answer_start - 1 : -1]
+    peaks = used.max(axis=(1, 2))
+    usual = float(np.median(peaks[:-1])) if len(peaks) > 1 else float(peaks[0])
+    said = f"A reading takes {_percent(usual)} of one memory (median)"
+    if first is None:
+        return [f"{said}."]
+    weights = used[first].max(axis=0)
+    largest = np.argsort(-weights, kind="stable")[: 3 if weights.max() < BLURRED else 1]
+    memories = ", ".join(
+        f"{_percent(float(weights[slot]))} of memory {slot}{_written(recording, heads, task, int(slot))}"
+        for slot in largest
+        if weights[slot] >= 0.01
+    )
+    return [f"{said}; the first mistake is made from {memories or 'next to nothing'}."]
+
+
+def _written(recording: Recording, heads: Heads, task: Task, slot: int) -> str:
+    step = int(heads.memories.written_at[slot])
+    return "" if step < 0 else f" ({_quoted(task, recording.inputs[step])})"
+
+
+def _gates(recording: Recording) -> list[str]:
+    """Gates that are neither shut nor open: of read heads while answering, of write heads while writing."""
+    heads, start = recording.heads, recording.answer_start
+    assert heads is not None
+    leaks = []
+    for head in range(heads.keys.shape[1]):
+        reads = head < heads.read_heads
+        when, phase = (slice(start, None), "while it answers") if reads else (slice(1, start), "while it writes")
+        count, number = (heads.read_heads, head) if reads else (heads.write_heads, head - heads.read_heads)
+        who = f"{'read' if reads else 'write'}{f' {number + 1}' if count > 1 else ''}"
+        for kind, gates in (("key", heads.key_gates), ("step", heads.action_gates)):
+            values = gates[when, head]
+            if not values.size:
+                continue
+            usual = float(np.median(values))
+            shut = usual < 0.5
+            worst = float(np.quantile(values, 0.9 if shut else 0.1))
+            if (worst if shut else 1 - worst) > LEAK:
+                state = f"open by {_percent(usual)} (median), {_percent(float(values.max()))} at most"
+                if not shut:
+                    state = f"open by only {_percent(usual)} (median), {_percent(float(values.min()))} at least"
+                leaks.append(f"The {who} {kind} gate leaks {phase}: it is {state}.")
+    return leaks or [f"No gate leaks: all are within {_percent(LEAK)} of shut or open when it counts."]
+
+
+def _quoted(task: Task, symbol: int) -> str:
+    return f"“{task.symbol_name(int(symbol))}”"
+
+
+def _percent(share: float) -> str:
+    """In whole percent, with a decimal where it is small.
+
+    >>> _percent(0.5), _percent(0.0123)
+    ('50%', '1.2%')
+    """
+    value = 100 * share
+    return f"{value:.0f}%" if value >= 9.95 or value == 0 else f"{value:.1f}%"

@@ -1,0 +1,166 @@
+// The page report.html: what a run came to.
+
+function section(title, ...parts) {
+  return element("section", { class: "part" }, element("h2", {}, title), ...parts);
+}
+
+/** A curve for every seed: the best and the worst in colour, the others in grey behind them. */
+function seedSeries(data, xs, curves, more = () => ({})) {
+  const made = curves.map((y, index) => ({ x: xs, y, colour: "other", faint: true, ...more(index) }));
+  const several = data.seeds.length > 1;
+  const named = [];
+  if (several) named.push({ ...made[data.worst], colour: "worst", faint: false, name: `seed ${data.seeds[data.worst]}, the worst` });
+  const best = several ? `seed ${data.seeds[data.best]}, the best` : `seed ${data.seeds[0]}`;
+  named.push({ ...made[data.best], colour: "best", faint: false, wide: true, name: best });
+  const others = made.filter((_, index) => index !== data.best && index !== data.worst);
+  return [...others, ...named];
+}
+
+function tiles(data) {
+  const made = data.rows.map((row) => {
+    const [low, high] = row.lengths;
+    return element(
+      "div",
+      { class: "card tile" },
+      element("span", { class: "quiet" }, `${row.scale}, ${low === high ? `length ${low}` : `lengths ${low} to ${high}`}`),
+      element("strong", {}, `${row.solved} of ${row.seeds}`),
+      element("span", {}, row.seeds === 1 ? "seed solves it" : "seeds solve it"),
+      element("span", { class: "quiet" }, `best seed ${row.coarse.toFixed(1)}% (${row.interval[0].toFixed(1)} to ${row.interval[1].toFixed(1)})`),
+    );
+  });
+  return element("div", { class: "tiles" }, ...made);
+}
+
+function scoreTable(data) {
+  const heads = ["scale", "lengths", "problems", "coarse, best", "95% interval", "fine, best", "coarse, median", "fine, median", `solved (≥ ${data.solved}%)`, "first error"];
+  const table = element("table", {}, element("tr", {}, ...heads.map((head) => element("th", {}, head))));
+  for (const row of data.rows) {
+    const cells = [
+      row.scale,
+      row.lengths[0] === row.lengths[1] ? row.lengths[0] : `${row.lengths[0]}–${row.lengths[1]}`,
+      row.problems.toLocaleString("en"),
+      `${row.coarse.toFixed(1)}%`,
+      `${row.interval[0].toFixed(1)}–${row.interval[1].toFixed(1)}%`,
+      `${row.fine.toFixed(2)}%`,
+      `${row.median_coarse.toFixed(1)}%`,
+      `${row.median_fine.toFixed(2)}%`,
+      `${row.solved} of ${row.seeds}`,
+      row.first_error === null ? "none" : `at ${Math.round(100 * row.first_error)}%`,
+    ];
+    table.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
+  }
+  return element("div", { class: "wide-table" }, table);
+}
+
+function byLength(data) {
+  const { lengths, trained, coarse, fine, intervals, problems } = data.byLength;
+  const banded = (index) => ({ band: [intervals[index].map(([low]) => low), intervals[index].map(([, high]) => high)], dots: true });
+  const plain = (one) => (one.faint ? { ...one, band: undefined, dots: false } : one);
+  const x = { label: "length", log: true };
+  const y = { low: 0, high: 100, unit: "%" };
+  const marks = [{ from: Math.max(trained[0], lengths[0]), to: trained[1], label: "trained on" }];
+  return element(
+    "div",
+    { class: "pair-of-charts" },
+    chartCard(
+      "Whole answers that are right (coarse)",
+      `${problems} fresh problems a length; the bands are 95% intervals (Wilson)`,
+      lineChart({ series: seedSeries(data, lengths, coarse, banded).map(plain), x, y, marks }),
+    ),
+    chartCard(
+      "Symbols that are right (fine)",
+      "the end symbol counts",
+      lineChart({ series: seedSeries(data, lengths, fine, () => ({ dots: true })).map(plain), x, y, marks }),
+    ),
+  );
+}
+
+function chartCard(title, note, chart) {
+  return element("div", { class: "card chart-card" }, element("h3", {}, title), element("p", { class: "quiet" }, note), chart);
+}
+
+function learning(data) {
+  const cards = [];
+  if (data.loss.epochs.length) {
+    const series = seedSeries(data, data.loss.epochs, data.loss.loss);
+    cards.push(chartCard("Loss", "of the training problems, on a logarithmic scale", lineChart({ series, x: { label: "epoch" }, y: { log: true } })));
+  }
+  for (const test of data.tests) {
+    const series = seedSeries(data, test.epochs, test.coarse);
+    const axes = { x: { label: "epoch" }, y: { low: 0, high: 100, unit: "%" } };
+    cards.push(chartCard(`Tests at ${test.scale}`, "whole answers that are right", lineChart({ series, ...axes })));
+  }
+  return element("div", { class: "pair-of-charts" }, ...cards);
+}
+
+/** Why a machine is right or wrong on the problem that is shown, in words. */
+function reasons(viewer) {
+  const root = element("div", { class: "reasons" });
+  const show = () => {
+    root.replaceChildren(
+      ...viewer.panes.map((pane) =>
+        element(
+          "div",
+          { class: "card reason" },
+          element("h3", {}, `${pane.machine.name}, ${pane.problem.name}`),
+          element("p", { class: "scored" }, pane.machine.scored),
+          element("ul", {}, ...pane.problem.why.map((sentence) => element("li", {}, sentence))),
+        ),
+      ),
+    );
+  };
+  viewer.whenShown = show;
+  show();
+  return root;
+}
+
+function settings(data) {
+  const groups = data.settings.map(({ name, settings }) => {
+    const table = element("table", { class: "settings" });
+    for (const [setting, value, changed] of settings) {
+      table.append(element("tr", { class: changed ? "changed" : null }, element("th", {}, setting), element("td", {}, value)));
+    }
+    return element("div", { class: "card" }, element("h3", {}, name), table);
+  });
+  return element("div", { class: "groups" }, ...groups);
+}
+
+function facts(data) {
+  const list = element("dl", { class: "facts" });
+  for (const [name, value] of data.facts) list.append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+  return list;
+}
+
+function reportPage() {
+  Theme.begin();
+  const data = pageData();
+  const dialog = helpDialog();
+  const help = element("button", { id: "keys", title: "What keys and mouse do", "aria-label": "Help" }, "?");
+  help.addEventListener("click", () => dialog.showModal());
+  const body = element("main", { class: "report" });
+  document.body.append(
+    element(
+      "header",
+      { class: "masthead" },
+      element("h1", {}, data.title),
+      element("span", { class: "about" }, data.about),
+      element("div", { class: "buttons" }, Theme.button()),
+    ),
+    body,
+    dialog,
+  );
+  const unfinished = `Training is not complete: epoch ${data.epoch} of ${data.epochs}.`;
+  if (data.epoch < data.epochs) body.append(element("p", { class: "card unfinished" }, unfinished));
+  body.append(facts(data));
+  if (data.rows.length) body.append(tiles(data), section("Scores", scoreTable(data)));
+  body.append(section("Scores by length", byLength(data)), section("Learning", learning(data)));
+
+  const holder = element("div", { class: "viewer in-report" });
+  const viewer = new Viewer(holder, data.machines, data.machines.map((_, index) => index), data.first);
+  const title = data.machines.length > 1 ? "The best and the worst machine, and why" : "The machine, and why";
+  const bar = element("div", { class: "bar" }, legend(), help);
+  body.append(section(title, reasons(viewer), bar, holder), section("Settings", settings(data)));
+  listenToKeys(viewer, holder);
+}
+
+reportPage();

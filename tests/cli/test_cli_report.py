@@ -1,0 +1,42 @@
+"""`lantm report`, and the report that training writes."""
+
+import json
+import webbrowser
+from collections.abc import Callable
+
+import pytest
+
+from lantm.training import RunFolder
+
+
+def test_report(lantm, copy_of_run: Callable[[], RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    page = copy_of_run().path / "report.html"
+    said = lantm("report", page.parent, "--json", "--open")
+    assert (said.status, said.err) == (0, "")
+    assert json.loads(said.out) == {"page": str(page), "bytes": page.stat().st_size}
+    assert opened == [page.as_uri()]
+    monkeypatch.setattr("lantm.cli.report.write_report", lambda folder, machines: page)
+    assert lantm("report", page.parent).out.startswith(f"wrote {page} (0.")
+
+
+def test_training_writes_it(lantm, copy_of_run: Callable[[], RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A complete run, resumed, is scored and reported once more; a report that fails does not spoil it."""
+    folder = copy_of_run()
+    said = lantm("train", "--resume", folder.path)
+    assert said.status == 0
+    assert said.out.splitlines()[-1].endswith(f"everything is in {folder.path}, for people in report.html")
+    page = (folder.path / "report.html").read_bytes()
+    assert page.startswith(b"<!DOCTYPE html>")
+
+    monkeypatch.setattr("lantm.report.pages.run_report.report_page", lambda *_: 1 / 0)
+    said = lantm("train", "--resume", folder.path)
+    assert said.status == 0
+    assert "warning: the report was not written (division by zero): lantm report" in said.out
+    assert said.out.splitlines()[-1].endswith(f"everything is in {folder.path}")
+    assert (folder.path / "report.html").read_bytes() == page
+
+
+def test_mistakes(refused: Callable[..., str], trained) -> None:
+    assert "is not a run folder" in refused("report", trained.folder.path / "nothing")

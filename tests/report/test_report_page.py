@@ -1,0 +1,181 @@
+"""report.html in a real browser, and what stands in it."""
+
+import dataclasses
+import json
+import pathlib
+from collections.abc import Callable
+
+import acting
+import numpy as np
+import pytest
+from opened import Opened
+
+from lantm.evaluation import Scores
+from lantm.report.pages import Machines, run_report
+from lantm.report.pages.run_report import report_lengths, report_page, try_report, write_report
+from lantm.tasks import Lengths, make_task
+from lantm.training import RunFolder
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def run(trained, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A complete run with a name that looks like markup."""
+    path = tmp_path_factory.mktemp("report") / HOSTILE
+    path.mkdir()
+    for name in ("experiment.json", "metrics.jsonl"):
+        (path / name).write_bytes((trained.folder.path / name).read_bytes())
+    rows = [scores.row() | {"scale": f"{scale}x"} for scale, scores in trained.result.scores.items()]
+    folder = RunFolder.open(path)
+    folder.write_summary({"rows": rows, "epoch": 6, "seconds": 12.0})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def machines(trained) -> Machines:
+    learners = trained.result.learners
+    task = trained.experiment.build_task()
+    return Machines(trained.experiment, task, learners.best_model, learners.seed, 6)
+
+
+@pytest.fixture(scope="module")
+def text(run: RunFolder, machines: Machines) -> str:
+    return report_page(run, machines)
+
+
+def test_what_it_says(text: str, trained) -> None:
+    data = acting.page_data(text)
+    assert data["title"] == HOSTILE
+    assert [row["scale"] for row in data["rows"]] == ["1x", "2x"]
+    for row in data["rows"]:
+        low, high = row["interval"]
+        assert 0 <= low <= row["coarse"] <= high <= 100
+    by_length = data["byLength"]
+    assert by_length["lengths"] == [1, 2, 3, 4, 6, 8, 12, 16]
+    assert by_length["problems"] == 128
+    assert np.shape(by_length["coarse"]) == np.shape(by_length["fine"]) == (4, 8)
+    assert np.shape(by_length["intervals"]) == (4, 8, 2)
+    merit = np.mean(by_length["coarse"], axis=1) + 0.01 * np.mean(by_length["fine"], axis=1)
+    assert (data["best"], data["worst"]) == (merit.argmax(), merit.argmin())
+    losses = {(row["epoch"], row["seed"]): row["loss"] for row in trained.folder.metrics() if "loss" in row}
+    assert data["loss"]["epochs"] == [1, 2, 3, 4, 5, 6]
+    np.testing.assert_allclose(data["loss"]["loss"][2], [losses[epoch, 2] for epoch in range(1, 7)], rtol=1e-4)
+    assert [machine["name"] for machine in data["machines"]] == [
+        f"seed {data['best']}, the best",
+        f"seed {data['worst']}, the worst",
+    ]
+    for problem in data["machines"][1]["problems"]:
+        assert problem["why"][0].endswith("right.") == (problem["scene"]["firstMistake"] is None)
+    settings = {name: (value, changed) for group in data["settings"] for name, value, changed in group["settings"]}
+    assert settings["cells"] == ("6", True)
+    assert settings["geometry"] == ("translation", False)
+    assert settings["lengths"] == ("2, 4", True)
+    assert settings["initial slot"] == ("yes", False)
+    assert settings["memory limit"] == ("none", False)
+
+
+def test_it_opens(open_page: Callable[..., Opened], text: str) -> None:
+    page = open_page(text)
+    assert page.text("h1") == HOSTILE
+    assert page.page.locator("img").count() == 0
+    titles = page.page.locator("h2").all_inner_texts()
+    assert titles[:4] == ["Scores", "Scores by length", "Learning", "The best and the worst machine, and why"]
+    assert "of 4" in page.text(".tile strong")
+    assert page.page.locator(".wide-table tr").count() == 3
+    assert page.page.locator("svg.chart").count() == 5, "coarse, fine, loss, and the tests at 1x and 2x"
+    assert page.page.locator("svg.chart").first.locator("path.line").count() == 4, "a curve a seed"
+    assert page.page.locator("svg.chart").first.locator("path.band").count() == 2
+    assert page.page.locator(".reason").count() == 2
+    assert page.page.locator(".pane").count() == 2
+    for canvas in ("canvas.keys", "canvas.heat", "canvas.lanes"):
+        assert page.ink(canvas) > 200, canvas
+    assert "forget bias" in page.text(".groups")
+
+
+def test_a_curve_tells_its_numbers(open_page: Callable[..., Opened], text: str) -> None:
+    page, data = open_page(text), acting.page_data(text)
+    chart = page.page.locator("svg.chart").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.page.mouse.move(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
+    told = page.text(".chart-legend")
+    best = data["byLength"]["coarse"][data["best"]][-1]
+    low, high = data["byLength"]["intervals"][data["best"]][-1]
+    assert "length 16" in told
+    assert f"the best {best:.3g}% ({low:.0f} to {high:.0f})" in told
+    page.page.mouse.move(2, 2)
+    assert "length 16" not in page.text(".chart-legend")
+
+
+def test_the_words_follow_the_problem(open_page: Callable[..., Opened], text: str) -> None:
+    page = open_page(text)
+    page.page.locator("select.problem").first.select_option(label="length 4")
+    page.page.locator(".reason h3", has_text="the best, length 4").wait_for()
+    before = page.text("output")
+    page.page.mouse.move(2, 2)
+    page.page.evaluate("document.activeElement.blur()")
+    page.press("Home")
+    assert page.text("output") == before, "keys belong to the page that scrolls"
+    page.page.locator(".tape").first.hover()
+    page.press("Home")
+    assert page.text("output").startswith("step 0 ")
+
+
+def test_a_run_of_one_seed_that_is_not_complete(
+    open_page: Callable[..., Opened], run: RunFolder, machines: Machines, tmp_path: pathlib.Path
+) -> None:
+    alone = dataclasses.replace(machines.experiment, seeds=1, first_seed=2)
+    folder = RunFolder.create(tmp_path / "run", alone, {})
+    models = run_report.one_of(machines.models, slice(2, 3))
+    page = open_page(report_page(folder, Machines(alone, machines.task, models, machines.seeds[2:3], 4)))
+    assert page.text(".unfinished") == "Training is not complete: epoch 4 of 6."
+    assert page.page.locator(".tile").count() == 0
+    assert page.page.locator(".pane").count() == 1
+    assert page.text(".reason h3").startswith("seed 2, length")
+
+
+def test_lengths_keep_to_the_task() -> None:
+    assert report_lengths(make_task("copy")) == [8, 16, 32, 48, 64, 96, 128, 192, 256]
+    assert report_lengths(make_task("bigramFlip")) == [4, 8, 16, 24, 32, 48, 64, 96, 128]
+
+
+def scores(length: int, coarse: float, first_error: float) -> Scores:
+    return Scores("copy", Lengths(length, length), np.array([coarse]), np.array([99.0]), np.array([first_error]), 100)
+
+
+def test_scores_in_words() -> None:
+    good, bad, none = scores(4, 100.0, np.nan), scores(8, 50.0, 0.625), scores(2, 99.0, 0.5)
+    assert run_report._in_words(0, [none, good]) == "It solves every length that was tried, up to 4."
+    said = run_report._in_words(0, [none, good, bad])
+    assert said.startswith("It solves length 2 to 4. At length 8 it answers 50% of 100 problems without a mistake ")
+    assert said.endswith(
+        "(95% interval 40% to 60%); in a wrong answer the first mistake comes after 62% of the symbols (median)."
+    )
+    assert run_report._in_words(0, [bad]).startswith("It solves no length that was tried. At length 8")
+
+
+def test_what_goes_wrong_is_a_warning(run: RunFolder, machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    warnings: list[str] = []
+    for error in (OSError("the disk\nis full"), RuntimeError("RESOURCE_EXHAUSTED"), KeyboardInterrupt()):
+        monkeypatch.setattr(run_report, "report_page", lambda *_, error=error: (_ for _ in ()).throw(error))
+        assert try_report(run, machines, warnings.append) is None
+    assert "the report was not written (the disk is full): lantm report '" in warnings[0]
+    assert "(KeyboardInterrupt)" in warnings[2]
+    assert not (run.path / "report.html").exists()
+
+
+def test_it_is_written_into_the_folder(run: RunFolder, machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_report, "report_page", lambda *_: "a page")
+    assert write_report(run, machines) == run.path / "report.html"
+    assert (run.path / "report.html").read_text() == "a page"
+    (run.path / "report.html").unlink()
+
+
+def test_a_summary_that_is_no_json(run: RunFolder, machines: Machines, tmp_path: pathlib.Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", machines.experiment, {})
+    (folder.path / "summary.json").write_text("{")
+    warnings: list[str] = []
+    assert try_report(folder, machines, warnings.append) is None
+    assert "cannot be read as JSON" in warnings[0]
+    assert json.loads((run.path / "summary.json").read_text()) == run.summary()
