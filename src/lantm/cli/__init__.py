@@ -15,6 +15,8 @@ COMMANDS = {
     "reproduce": "a table of the paper, ours beside theirs, pass or fail",
     "zoo": "the trained machines that ship with the package",
     "report": "what a run came to, as a page: curves, machines at work, why they fail",
+    "trace": "draw what a machine does with a problem: keys, gates, answer",
+    "video": "watch a machine learn: one frame an epoch, as GIF or MP4",
     "info": "what there is: tasks, models, geometries, recipes; parameters of a model",
 }
 

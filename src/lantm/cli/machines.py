@@ -43,10 +43,11 @@ class Trained:
             raise LantmError(f"{self.source} is a machine of the zoo, which keeps the best weights only")
         return self.last
 
-    def machine(self, seed: int | None) -> tuple[int, Model]:
-        """A seed and its best weights: the given seed, or the one with the best test."""
+    def machine(self, seed: int | None, which: str = "best") -> tuple[int, Model]:
+        """A seed and its best or last weights: the given seed, or the one with the best test."""
         index = self.best_index if seed is None else self.experiment.seed_index(seed)
-        return int(self.seeds[index]), jax.tree.map(lambda weights: np.asarray(weights)[index], self.best)
+        machine = jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))
+        return int(self.seeds[index]), machine
 
 
 def open_machines(source: str) -> Trained:

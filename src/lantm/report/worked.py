@@ -14,14 +14,31 @@ Numbers have their most significant digit first, `$` is the end symbol, and `*` 
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from lantm.tasks import NumberTask, Task
 
 _END = "$"
 
 
+class Worked(NamedTuple):
+    """The lines of a worked problem."""
+
+    problem: list[str]
+    right: str
+    given: str
+    marks: str
+
+
 def worked_problem(task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int]) -> str:
     """The lines of a problem: its input symbols, the right answer and the given one, both in the order of time."""
+    worked = work_out(task, inputs, targets, predicted)
+    lines = ["problem", *worked.problem, "=", worked.right, "LANTM prediction", worked.given, "diff", worked.marks]
+    return "\n".join(lines)
+
+
+def work_out(task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int]) -> Worked:
+    """The same, line by line; the lines of numbers are as long as each other, digit under digit."""
     arithmetic = isinstance(task, NumberTask)
 
     def line(symbols: Sequence[int]) -> list[str]:
@@ -32,18 +49,8 @@ def worked_problem(task: Task, inputs: Sequence[int], targets: Sequence[int], pr
     # A name may be longer than a character: what stands below it is as long.
     widths = [max(len(one), len(other)) for one, other in zip(right, given, strict=True)]
     marks = [("_" if one == other else "*") * width for one, other, width in zip(right, given, widths, strict=True)]
-    return "\n".join(
-        [
-            "problem",
-            *_problem(task, list(map(task.symbol_name, inputs))),
-            "=",
-            _aligned(right, widths),
-            "LANTM prediction",
-            _aligned(given, widths),
-            "diff",
-            "".join(marks),
-        ]
-    )
+    problem = _problem(task, list(map(task.symbol_name, inputs)))
+    return Worked(problem, _aligned(right, widths), _aligned(given, widths), "".join(marks))
 
 
 def _problem(task: Task, names: list[str]) -> list[str]:

@@ -1,0 +1,81 @@
+"""What all figures share: their width, their colours, and how they become files."""
+
+import pathlib
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lantm.errors import LantmError
+from lantm.training.checkpoint import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Look: TypeAlias = dict[str, Any]  # options of a mark or a text
+
+WIDTH = 8.8  # inches, 100 pixels each on a page: the width of a README
+PIXELS_AN_INCH = 200  # for screens that show two pixels in the place of one
+
+# Red and blue are the paper's; both, and the others, are told apart by colour-blind readers.
+WRITE = "#c1272d"
+READS = ("#0072b2", "#56b4e9", "#004a74", "#7a9cc6")
+MISTAKE = "#000000"
+QUIET = "#8a8a8a"
+
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that pictures look the same everywhere
+    "font.size": 9,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": "#555555",
+    "axes.titlesize": 9,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "path.simplify": False,  # every read stays in the picture
+    "svg.hashsalt": "lantm",  # the same figure is the same file
+    "text.parse_math": False,  # symbols of a task are shown, not typeset
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look of all figures; without matplotlib, a word on how to get it."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise LantmError("figures need matplotlib: pip install 'lantm[figures]'") from error
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        # A symbol that the font does not have is drawn as a box.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
+def new_figure(height: float, width: float = WIDTH) -> "Figure":
+    """An empty figure of so many inches; no window, no global state."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), dpi=100)
+
+
+def save(draw: Callable[[], "Figure"], path: pathlib.Path) -> list[pathlib.Path]:
+    """Draws a figure and writes it as PATH.png and PATH.svg."""
+    kinds: dict[str, Look] = {"png": {"dpi": PIXELS_AN_INCH}, "svg": {"metadata": {"Date": None}}}
+    written = []
+    with style():
+        figure = draw()
+        for suffix, options in kinds.items():
+            data = BytesIO()
+            figure.savefig(data, format=suffix, facecolor="white", **options)
+            written.append(path.with_name(f"{path.name}.{suffix}"))
+            write_whole(written[-1], data.getvalue())
+    return written
+
+
+def heading(figure: "Figure", title: str, subtitle: str) -> None:
+    """A line that says what is seen, and one that says of whom."""
+    height = figure.get_size_inches()[1]
+    figure.text(0.012, 1 - 0.08 / height, title, fontsize=10.5, fontweight="bold", va="top", gid="title")
+    figure.text(0.012, 1 - 0.30 / height, subtitle, fontsize=8.5, color="#555555", va="top", gid="subtitle")

@@ -1,0 +1,40 @@
+"""The paper's three figures of one problem: the key plot, the gates and the answer."""
+
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from lantm.evaluation import Recording
+from lantm.geometry import Geometry
+from lantm.report.figures.answer import draw_answer
+from lantm.report.figures.canvas import save
+from lantm.report.figures.gates import draw_gates
+from lantm.report.figures.keys import draw_keys
+from lantm.tasks import Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def verdict(recording: Recording) -> str:
+    """How it went, in a few words."""
+    symbols, wrong = len(recording.expected), len(recording.wrong)
+    if recording.first_mistake is None:
+        return f"all {symbols:,} symbols are right"
+    first = f"symbol {recording.first_mistake + 1:,}"
+    if wrong == 1:
+        return f"{first} of {symbols:,} is wrong"
+    return f"{wrong:,} of {symbols:,} symbols are wrong, the first is {first}"
+
+
+def write_figures(
+    recording: Recording, task: Task, geometry: Geometry | None, title: str, subtitle: str, folder: pathlib.Path
+) -> list[pathlib.Path]:
+    """Writes keys, gates and answer into a folder, each as PNG and SVG; a machine without memory has only an answer."""
+    title = f"{title}: {verdict(recording)}"
+    draw: dict[str, Callable[[], Figure]] = {}
+    if recording.heads is not None and geometry is not None:
+        draw["keys"] = lambda: draw_keys(recording, geometry, title, subtitle)
+        draw["gates"] = lambda: draw_gates(recording, title, subtitle)
+    draw["answer"] = lambda: draw_answer(recording, task, title, subtitle)
+    return [path for name, figure in draw.items() for path in save(figure, folder / name)]

@@ -1,0 +1,74 @@
+"""How a key space is drawn on paper: every geometry as what it is.
+
+A geometry of one dimension is drawn over time, one of two as its plane, one with a rim (a disk, a map of a sphere)
+inside that rim. More dimensions are seen along the two directions in which the keys of the picture spread most.
+To draw a geometry of your own otherwise, register a function for its class: `projection.register(Helix)`.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from functools import singledispatch
+
+import numpy as np
+from jaxtyping import Float
+
+from lantm.geometry import Geometry, Rotation, ScalingRotation
+
+Keys = Float[np.ndarray, "points key"]
+Times = Float[np.ndarray, " points"]
+Points = Float[np.ndarray, "points 2"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Projection:
+    """A way to draw keys in a plane."""
+
+    place: Callable[[Keys, Times], Points]
+    """Where keys of given steps are drawn; not numbers where that is nowhere."""
+    labels: tuple[str, str] = ("", "")
+    """What the axes are."""
+    equal: bool = True
+    """Whether both axes have the same scale."""
+    outline: tuple[Points, ...] = ()
+    """Lines that are no keys: the rim of a disk, the net of a sphere. The first is the edge of the space."""
+    note: str = ""
+    """What a reader has to know."""
+
+
+@singledispatch
+def projection(geometry: Geometry, keys: Keys) -> Projection:
+    """How to draw a picture in which `keys` occur."""
+    if geometry.key_size == 1:
+        return Projection(lambda keys, times: np.stack([times, keys[:, 0]], axis=-1), ("step", "key"), equal=False)
+    if geometry.key_size == 2:
+        return Projection(lambda keys, times: keys)
+    return _widest(keys, geometry.key_size)
+
+
+@projection.register
+def _(geometry: Rotation | ScalingRotation, keys: Keys) -> Projection:
+    cross = 0.03 * np.nanmax(np.abs(keys), initial=0.0)
+    arms = np.array([[[-cross, 0.0], [cross, 0.0]], [[0.0, -cross], [0.0, cross]]])
+    return Projection(lambda keys, times: keys, outline=tuple(arms), note="the cross is the origin, the fixed point")
+
+
+def circle(radius: float) -> Points:
+    """The edge of a disk."""
+    angle = np.linspace(0, 2 * np.pi, 181)
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def _widest(keys: Keys, size: int) -> Projection:
+    """The two principal directions of the keys."""
+    finite = keys[np.isfinite(keys).all(axis=-1)]
+    middle = finite.mean(axis=0) if len(finite) else np.zeros(size)
+    _, widths, directions = np.linalg.svd(finite - middle if len(finite) else np.zeros((1, size)), full_matrices=True)
+    # A direction and its opposite are as good: the larger component points up, so that pictures do not flip.
+    axes = directions[:2] * np.sign(directions[:2][[0, 1], np.abs(directions[:2]).argmax(axis=1)])[:, None]
+    total = np.sum(widths**2)
+    share = 100 * np.sum(widths[:2] ** 2) / total if total else 100.0
+    return Projection(
+        lambda keys, times: (keys - middle) @ axes.T,
+        ("first principal direction", "second"),
+        note=f"{size} dimensions, seen along their two principal directions ({share:.0f}% of the spread)",
+    )

@@ -1,0 +1,111 @@
+"""`lantm trace` and `lantm video` on a run, a machine of the zoo, and what they refuse."""
+
+import json
+import pathlib
+import sys
+
+import jax
+import pytest
+from PIL import Image
+
+from lantm.evaluation import record
+from lantm.seeds import RECORD, seed_key
+from lantm.training import load_learners
+
+FILES = {f"{name}.{suffix}" for name in ("keys", "gates", "answer") for suffix in ("png", "svg")}
+
+
+def test_the_figures_of_a_random_problem(lantm, trained, tmp_path: pathlib.Path) -> None:
+    """What is said of it is what the machine does with that problem."""
+
+    said = lantm("trace", trained.folder.path, "--length", 5, "--seed", 2, "--draw", 3, "--out", tmp_path, "--json")
+    assert said.status == 0
+    result = json.loads(said.out)
+    _, task, _, learners, _ = load_learners(trained.folder)
+    model = jax.tree.map(lambda leaf: leaf[2], learners.best_model)
+    expected = record(model, task.sample(seed_key(3, RECORD), 1, 5, 5))
+    assert result["symbols"] == 6
+    assert result["wrong"] == len(expected.wrong)
+    assert result["first_mistake"] == expected.first_mistake + 1
+    assert (result["seed"], result["problem"]) == (2, "length 5")
+    assert {pathlib.Path(path).name for path in result["files"]} == FILES == {p.name for p in tmp_path.iterdir()}
+
+
+def test_the_figures_of_a_problem_of_one_s_own(lantm, trained, copy_of_run) -> None:
+    folder = copy_of_run()
+    said = lantm("trace", folder.path, "--input", "abba", "--weights", "last")
+    assert said.status == 0
+    assert said.out.startswith("copy, given input: ")
+    assert "last weights of seed" in said.out
+    assert {path.name for path in (folder.path / "figures" / "given-input").iterdir()} == FILES
+
+
+def test_a_machine_of_the_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = lantm("trace", "copy", "--length", 8)
+    assert said.status == 0
+    assert said.out.startswith("copy, length 8: all 9 symbols are right (lantm-invnorm, best weights")
+    assert {path.name for path in (tmp_path / "figures" / "copy" / "length-8").iterdir()} == FILES
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (["--input", "ab", "--length", "3"], "leave out --length"),
+        (["--length", "0"], "no problems of length 0"),
+        (["--length", "1000000"], "lengths up to 100,000"),
+        (["--draw", "-1"], "draw is -1"),
+        (["--seed", "9"], "seed 9"),
+        (["--input", "ä"], "no symbol for"),
+    ],
+)
+def test_traces_that_cannot_be(refused, trained, flags: list[str], reason: str) -> None:
+    assert reason in refused("trace", trained.folder.path, *flags)
+
+
+def test_without_matplotlib(refused, trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for command in ("trace", "video"):
+        assert "pip install 'lantm[figures]'" in refused(command, trained.folder.path)
+
+
+# Videos.
+
+
+def test_a_video(lantm, copy_of_run) -> None:
+    folder = copy_of_run()
+    said = lantm("video", folder.path)
+    assert said.status == 0
+    best = [row for row in folder.metrics() if "test" in row]
+    assert best
+    [film] = folder.path.glob("video-seed-*.gif")
+    assert f"6 epochs of seed {film.stem.rpartition('-')[2]}" in said.out
+    with Image.open(film) as picture:
+        assert picture.n_frames == 6
+
+
+def test_a_video_of_some_epochs_of_a_seed(lantm, trained, tmp_path: pathlib.Path) -> None:
+    out = tmp_path / "film.gif"
+    said = lantm("video", trained.folder.path, "--seed", 3, "--every", 4, "--out", out, "--json")
+    assert json.loads(said.out) == {"file": str(out), "seed": 3, "frames": 2, "bytes": out.stat().st_size}
+
+
+def test_the_best_recorded_seed_is_shown(lantm, copy_of_run, tmp_path: pathlib.Path) -> None:
+    folder = copy_of_run()
+    folder.append_metrics(
+        [{"epoch": 6, "seed": seed, "test": "1x", "coarse": 90.0 * (seed == 1), "fine": 0.0} for seed in range(4)]
+        + [{"epoch": 6, "seed": 7, "test": "1x", "coarse": 100.0, "fine": 0.0}]
+    )
+    said = lantm("video", folder.path, "--out", tmp_path / "film.gif", "--json")
+    assert json.loads(said.out)["seed"] == 1, "of those that were recorded"
+
+
+def test_videos_that_cannot_be(refused, trained, copy_of_run) -> None:
+    folder = copy_of_run()
+    assert "neither a .gif nor an .mp4" in refused("video", folder.path, "--out", "film.avi")
+    assert "rate one from 1 to 50" in refused("video", folder.path, "--rate", "0")
+    assert "not of seed 9" in refused("video", folder.path, "--seed", "9")
+    assert "is not a run folder" in refused("video", "copy")
+    for path in folder.recordings_path.iterdir():
+        path.unlink()
+    assert "has no recordings" in refused("video", folder.path)

@@ -1,0 +1,231 @@
+"""Figures say what the recording says: marks, their order and the mistake are read back from the files."""
+
+import dataclasses
+import pathlib
+
+import numpy as np
+import pytest
+from acting import copying
+from drawn import Drawing, assert_same_picture
+from PIL import Image
+
+from lantm.evaluation import Heads, Memories, Recording
+from lantm.geometry import make_geometry
+from lantm.report.figures.trace import verdict, write_figures
+from lantm.tasks import make_task
+
+PLANE = make_geometry("translation")
+
+
+def wandering(length: int, wrong: tuple[int, ...] = (), reads: int = 1, writes: int = 1, size: int = 2) -> Recording:
+    """A machine that wanders at random through a key space, with a memory that was there before."""
+    random = np.random.default_rng(length)
+    answer_start, steps = length + 1, 2 * length + 2
+    walk = np.cumsum(random.normal(size=(steps, reads + writes, size)), axis=0)
+    first = random.normal(size=(1, size))
+    addresses = np.concatenate([first, walk[:answer_start, reads:].reshape(-1, size)])
+    slots = len(addresses)
+    number = np.arange(slots) - 1
+    heads = Heads(
+        read_heads=reads,
+        keys=walk,
+        key_gates=random.uniform(size=(steps, reads + writes)),
+        action_gates=random.uniform(size=(steps, reads + writes)),
+        memories=Memories(
+            addresses,
+            random.uniform(size=slots),
+            np.where(number < 0, -1, number // writes),
+            np.where(number < 0, -1, number % writes),
+        ),
+        seen=np.zeros((steps, 2), int),
+    )
+    return dataclasses.replace(copying(length, wrong), heads=heads)
+
+
+def drawn(recording: Recording, folder: pathlib.Path, task: str = "copy", geometry=PLANE) -> dict[str, Drawing]:
+    files = write_figures(recording, make_task(task), geometry, "copy", "somebody", folder)
+    assert sorted(path.suffix for path in files) == sorted([".png", ".svg"] * (len(files) // 2))
+    for path in files:
+        if path.suffix == ".png":
+            with Image.open(path) as image:
+                assert image.width == 1760, "twice the width of a README"
+    return {path.stem: Drawing(path) for path in files if path.suffix == ".svg"}
+
+
+@pytest.mark.parametrize("length", [8, 300])
+def test_the_overview_has_every_write_and_every_read(tmp_path: pathlib.Path, length: int) -> None:
+    recording = wandering(length, wrong=(length // 2, length - 2))
+    keys = drawn(recording, tmp_path)["keys"]
+    heads, start = recording.heads, recording.answer_start
+    assert keys.marks("overview-writes-0").shape == (length + 1, 2), "the slot that was there before is no write"
+    assert keys.marks("overview-reads-0").shape == (length + 1, 2), "only reads of the answer"
+    together = np.concatenate([heads.memories.addresses[1:], heads.keys[start:, 0]])
+    marks = np.concatenate([keys.marks("overview-writes-0"), keys.marks("overview-reads-0")])
+    assert_same_picture(marks, together)
+    assert_same_picture(keys.line("overview-path-0"), heads.keys[start:, 0])
+    np.testing.assert_allclose(keys.line("overview-path-0"), keys.marks("overview-reads-0"), atol=0.01)
+    np.testing.assert_allclose(keys.marks("overview-first-0"), keys.marks("overview-reads-0")[:1], atol=0.01)
+
+
+def test_the_mistake_is_where_its_reading_was(tmp_path: pathlib.Path) -> None:
+    """Symbol 4 of the answer, counted from 0, was made from the reading of the step before it."""
+    recording = wandering(9, wrong=(4, 7))
+    figures = drawn(recording, tmp_path)
+    keys = figures["keys"]
+    np.testing.assert_allclose(keys.marks("overview-mistake"), keys.marks("overview-reads-0")[3:4], atol=0.01)
+    gates = figures["gates"]
+    steps = gates.line("gate-0")[:, 0]
+    assert gates.line("mistake-0")[0, 0] == pytest.approx(steps[recording.answer_start + 4], abs=0.01)
+    assert figures["answer"].names(r"wrong-\d+") == ["wrong-5", "wrong-8"]
+    assert figures["answer"].names(r"first-mistake-\d+") == ["first-mistake-5"]
+    assert keys.text("title") == "copy: 2 of 10 symbols are wrong, the first is symbol 5"
+
+
+def test_no_mistake_is_marked_where_there_is_none(tmp_path: pathlib.Path) -> None:
+    figures = drawn(wandering(9), tmp_path)
+    assert not figures["keys"].names(".*mistake.*")
+    assert not figures["gates"].names(".*mistake.*")
+    assert not figures["answer"].names("wrong.*|.*mistake.*")
+    assert figures["gates"].text("title") == "copy: all 10 symbols are right"
+
+
+def test_the_very_first_symbol_can_be_wrong(tmp_path: pathlib.Path) -> None:
+    """Its reading was made before the answer began: it is marked, though no read of the answer is there."""
+    recording = wandering(9, wrong=(0,))
+    keys = drawn(recording, tmp_path)["keys"]
+    points = np.concatenate([keys.marks("overview-reads-0"), keys.marks("overview-mistake")])
+    start = recording.answer_start
+    assert_same_picture(points, np.concatenate([recording.heads.keys[start:, 0], recording.heads.keys[start - 1, :1]]))
+
+
+def test_darker_is_stronger(tmp_path: pathlib.Path) -> None:
+    recording = wandering(12)
+    fills = drawn(recording, tmp_path)["keys"].fills("overview-writes-0")
+    brightness = [sum(int(fill[at : at + 2], 16) for at in (1, 3, 5)) for fill in fills]
+    assert np.argsort(brightness)[::-1].tolist() == np.argsort(recording.heads.memories.strengths[1:]).tolist()
+
+
+def test_the_beginning_and_the_end(tmp_path: pathlib.Path) -> None:
+    """Each shows its twelve reads and what is written beside them, in order; the rest is left out."""
+    recording = copying(100)
+    keys = drawn(recording, tmp_path)["keys"]
+    reads = recording.heads.keys[recording.answer_start :, 0]
+    for name in ("beginning", "end"):
+        marks = keys.marks(f"{name}-reads-0")
+        assert 12 <= len(marks) < 16
+        assert_same_picture(marks, reads[: len(marks)] if name == "beginning" else reads[-len(marks) :])
+        assert 10 <= len(keys.marks(f"{name}-writes-0")) < 16
+    left, right = (keys.marks(f"{name}-reads-0") for name in ("beginning", "end"))
+    assert len(keys.marks("beginning-first-0")) == 1
+    assert not keys.names("end-first-0")
+    assert left[:, 0].max() < right[:, 0].min(), "side by side"
+
+
+def test_reads_that_lost_the_line_are_shown_with_it(tmp_path: pathlib.Path) -> None:
+    recording = copying(60)
+    recording.heads.keys[recording.answer_start :, 0, 1] += np.linspace(0, 9, 61)
+    keys = drawn(recording, tmp_path)["keys"]
+    assert len(keys.marks("end-writes-0")) > 5
+    recording.heads.keys[recording.answer_start :, 0, 1] += 1000
+    keys = drawn(recording, tmp_path)["keys"]
+    assert len(keys.marks("end-writes-0")) == 0, "unless it is out of sight"
+
+
+def test_several_heads(tmp_path: pathlib.Path) -> None:
+    recording = wandering(7, wrong=(3,), reads=2, writes=3)
+    figures = drawn(recording, tmp_path)
+    keys, heads, start = figures["keys"], recording.heads, recording.answer_start
+    for head in range(2):
+        assert_same_picture(keys.line(f"overview-path-{head}"), heads.keys[start:, head])
+    for head in range(3):
+        assert_same_picture(keys.marks(f"overview-writes-{head}"), heads.keys[:start, 2 + head])
+    assert len(keys.marks("overview-mistake")) == 2, "one of two read heads was wrong, or both"
+    gates = figures["gates"]
+    assert gates.names(r"gate-\d+") == [f"gate-{row}" for row in range(10)]
+    for head in range(5):
+        for row, values in ((2 * head, heads.key_gates), (2 * head + 1, heads.action_gates)):
+            expected = np.stack([np.arange(recording.steps), values[:, head]], axis=-1)
+            assert_same_picture(gates.line(f"gate-{row}"), expected, equal=False)
+
+
+def test_where_the_answer_begins(tmp_path: pathlib.Path) -> None:
+    recording = wandering(20)
+    gates = drawn(recording, tmp_path)["gates"]
+    steps = gates.line("gate-0")[:, 0]
+    before, after = steps[recording.answer_start - 1], steps[recording.answer_start]
+    assert before < gates.line("answer-0")[0, 0] < after
+
+
+def test_long_answers_are_folded(tmp_path: pathlib.Path) -> None:
+    wrong = (0, 130, 131, 599)
+    answer = drawn(copying(600, wrong), tmp_path)["answer"]
+    assert answer.names(r"line-\d+") == [f"line-{line}" for line in range(5)]
+    assert answer.names(r"wrong-\d+") == ["wrong-1", "wrong-131", "wrong-132", "wrong-600"]
+    assert answer.names(r"first-mistake-\d+") == ["first-mistake-1"]
+
+
+def worked(symbols: list[int], predicted: list[int], task: str) -> Recording:
+    """A recording of arithmetic: digits of the input and of what was said, both in the order of time."""
+    kind = make_task(task)
+    expected = np.asarray(kind.layout(np.array([symbols]), len(symbols) // 2).targets)[-len(predicted) :, 0]
+    inputs = np.array([kind.start, *symbols, *[kind.end_of_input] * len(predicted)])
+    return Recording(inputs, expected, np.array(predicted), None)
+
+
+def test_arithmetic_is_worked_out(tmp_path: pathlib.Path) -> None:
+    """423 + 94 = 517, of which the machine said 507."""
+    recording = worked([4, 3, 9, 2, 0, 4], [7, 0, 5, 0, 12], "addition")
+    figures = drawn(recording, tmp_path, "addition", geometry=None)
+    assert figures.keys() == {"answer"}, "a machine without a memory has neither keys nor gates"
+    lines = [figures["answer"].text(name) for name in figures["answer"].names(r"worked-0-\d")]
+    assert lines == ["  423", "+ 094", "$0517", "$0507", "   * "]
+
+
+def test_long_arithmetic_is_folded(tmp_path: pathlib.Path) -> None:
+    random = np.random.default_rng(0)
+    symbols = random.integers(10, size=800).tolist()
+    x, y = (int("".join(map(str, symbols[start::2][::-1]))) for start in (1, 0))
+    said = [0] * 401 + [12]
+    answer = drawn(worked(symbols, said, "addition"), tmp_path, "addition", None)["answer"]
+    lines: dict[int, str] = {}
+    for name in answer.names(r"worked-\d+-\d"):
+        row = int(name.rpartition("-")[2])
+        lines[row] = lines.get(row, "") + answer.text(name)
+    total = f"{x + y:0401d}"
+    assert lines[0].strip() == f"{x:0400d}"
+    assert lines[1] == f"+ {y:0400d}"
+    assert lines[2] == f"${total}"
+    assert lines[3] == "$" + 401 * "0"
+    assert lines[4] == " " + "".join(" " if digit == "0" else "*" for digit in total)
+
+
+def test_symbols_are_text(tmp_path: pathlib.Path) -> None:
+    """Dollars, backslashes and angle brackets are shown, not read as mathematics or markup."""
+    copy = make_task("copy")
+    symbols = np.array(copy.read(r"$\a$<&>"))
+    expected = np.append(symbols, copy.end_of_output)
+    predicted = np.append(symbols[::-1], copy.start)
+    inputs = np.concatenate([[copy.start], symbols, [copy.end_of_input] * len(expected)])
+    figures = drawn(Recording(inputs, expected, predicted, None), tmp_path)
+    assert figures["answer"].names("wrong.*")
+
+
+def test_the_same_figure_is_the_same_file(tmp_path: pathlib.Path) -> None:
+    for folder in ("one", "other"):
+        drawn(wandering(6, wrong=(2,)), tmp_path / folder)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
+
+
+def test_a_machine_that_diverged_is_drawn(tmp_path: pathlib.Path) -> None:
+    recording = wandering(6, wrong=(2,))
+    recording.heads.keys[:] = np.nan
+    recording.heads.memories.addresses[:] = np.inf
+    recording.heads.key_gates[:] = np.nan
+    keys = drawn(recording, tmp_path)["keys"]
+    assert len(keys.marks("overview-reads-0")) == 0
+
+
+@pytest.mark.parametrize(("wrong", "said"), [((), "all 9 symbols are right"), ((3,), "symbol 4 of 9 is wrong")])
+def test_verdicts(wrong: tuple[int, ...], said: str) -> None:
+    assert verdict(copying(8, wrong)) == said
