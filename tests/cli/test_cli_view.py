@@ -27,8 +27,9 @@ def test_view(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
     assert data["about"] == "lantm-invnorm on copy, recipe paper"
     assert sorted(machine["name"] for machine in data["machines"]) == [f"seed {seed}" for seed in range(4)]
     problems = data["machines"][0]["problems"]
-    assert [problem["name"] for problem in problems] == ["length 4", "length 8", "length 16"]
-    assert [problem["scene"]["steps"] for problem in problems] == [10, 18, 34]
+    assert [problem["name"] for problem in problems] == ["length 4", "length 8", "length 16", "while training"]
+    assert [problem["scene"]["steps"] for problem in problems[:3]] == [10, 18, 34]
+    assert [recorded["epoch"] for recorded in problems[3]["training"]] == [1, 2, 3, 4, 5, 6]
     assert data["chosen"] == [0]
     assert data["first"] == 0
 
@@ -59,7 +60,8 @@ def test_two_seeds_side_by_side_on_a_problem_of_ones_own(lantm, trained, tmp_pat
     data = data_of(out)
     assert data["chosen"] == [0, 1]
     assert [machine["name"] for machine in data["machines"]] == ["seed 3", "seed 1"]
-    (problem,) = data["machines"][0]["problems"]
+    problem, training = data["machines"][0]["problems"]
+    assert training["name"] == "while training"
     assert problem["name"] == "“<b>hi”"
     assert problem["scene"]["inputs"][:6] == ["<s>", *"<b>hi"]
     assert "<b>hi" not in out.read_text()
@@ -69,13 +71,15 @@ def test_it_is_opened_on_request(lantm, trained, tmp_path: pathlib.Path, monkeyp
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     out = tmp_path / "a page.html"
-    lantm("view", trained.folder.path, "--lengths", 3, "--out", out, "--open")
+    lantm("view", trained.folder.path, "--lengths", 3, "--out", out, "--open", "--epochs", 0)
+    assert len(data_of(out)["machines"][0]["problems"]) == 1
     assert opened == [out.as_uri()]
 
 
 def test_a_machine_of_the_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert lantm("view", "copy", "--lengths", 3).status == 0
+    assert [problem["name"] for problem in data_of(tmp_path / "view.html")["machines"][0]["problems"]] == ["length 3"]
     data = data_of(tmp_path / "view.html")
     assert data["title"] == "copy"
     assert len(data["machines"]) == 1
@@ -88,6 +92,7 @@ def test_mistakes(refused: Callable[..., str], trained) -> None:
     assert "lengths up to 2,000, not 3,000" in refused("view", run, "--input", "a" * 3000)
     assert "no problems of length 0" in refused("view", run, "--lengths", 0)
     assert "leave out --lengths" in refused("view", run, "--lengths", 4, "--input", "abc")
+    assert "epochs is -1" in refused("view", run, "--epochs", -1)
     assert "draw is -1" in refused("view", run, "--draw", -1)
     assert "is not a run folder" in refused("view", run / "nothing")
 

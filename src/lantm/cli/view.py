@@ -12,6 +12,7 @@ import tyro
 from lantm.cli.machines import Trained, open_machines
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
+from lantm.report.pages.training import recorded_training
 from lantm.report.pages.viewer import (
     Machine,
     exhibit,
@@ -21,6 +22,7 @@ from lantm.report.pages.viewer import (
     viewer_page,
     written_problem,
 )
+from lantm.training import RunFolder
 from lantm.training.checkpoint import write_whole
 
 _MOST_SEEDS = 8  # in a page, unless they are asked for
@@ -46,6 +48,8 @@ class Arguments:
     """A problem of yours, as for lantm solve, instead of random ones."""
     weights: Literal["best", "last"] = "best"
     """The weights with the best periodic test, or the last ones."""
+    epochs: int = 60
+    """Of the epochs that training recorded, show so many, evenly spaced; 0 for none."""
     draw: int = 0
     """Which random problems: another number draws others."""
     out: pathlib.Path | None = None
@@ -61,6 +65,8 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "view", arguments)
     if chosen.lengths and chosen.input is not None:
         raise LantmError("--input is a problem of its own length: leave out --lengths")
+    if chosen.epochs < 0:
+        raise LantmError(f"epochs is {chosen.epochs}: give a whole number from 0 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     sources = [open_machines(source) for source in (chosen.run, chosen.other) if source is not None]
@@ -101,10 +107,14 @@ def _machines(source: Trained, chosen: Arguments, named: bool) -> list[Machine]:
     by_rank = sorted(range(experiment.seeds), key=lambda index: index != source.best_index)
     indices = [experiment.seed_index(seed) for seed in chosen.seeds] or by_rank[:_MOST_SEEDS]
     models, run = source.weights(chosen.weights), f"{_name(source)}, " if named else ""
-    return [
-        Machine(f"{run}seed {experiment.first_seed + index}", task, one_of(models, index), problems)
-        for index in indices
-    ]
+    folder = RunFolder(pathlib.Path(source.source)) if source.last is not None else None  # the zoo keeps no training
+
+    def machine(index: int) -> Machine:
+        seed = experiment.first_seed + index
+        training = recorded_training(folder, seed, chosen.epochs) if folder else []
+        return Machine(f"{run}seed {seed}", task, one_of(models, index), problems, training)
+
+    return [machine(index) for index in indices]
 
 
 def _first_problem(machine: Machine) -> int:

@@ -15,6 +15,8 @@ from lantm.evaluation import Recording
 from lantm.geometry import Geometry
 from lantm.tasks import Task
 
+FAINTEST = 0.001  # of read weights: those below it cannot be seen, and nothing compresses better
+
 
 def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[str, Any]:
     """A scene of the viewer; `geometry` is that of the machine, None for a machine without a memory."""
@@ -31,7 +33,7 @@ def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[st
         "writes": 0,
         "slots": 0,
         "firstSlot": 0,
-        "space": {},
+        "space": {"outline": [], "equal": True, "labels": ["", ""], "note": ""},
         "data": "",
     }
     arrays: list[np.ndarray] = []
@@ -42,6 +44,7 @@ def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[st
             "writes": heads.write_heads,
             "slots": len(memories.strengths),
             "firstSlot": int(np.sum(memories.written_at < 0)),
+            "weighed": heads.read_weights is not None,
         }
         weights = heads.read_weights
         if weights is None:
@@ -51,7 +54,7 @@ def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[st
             _drawn(memories.addresses).astype("<f4"),
             _bytes(np.stack([heads.key_gates, heads.action_gates], axis=-1)),
             _bytes(memories.strengths),
-            _bytes(np.sqrt(np.clip(weights, 0, 1))),
+            _bytes(np.sqrt(np.where(weights < FAINTEST, 0, np.minimum(weights, 1)))),
         ]
     whole = b"".join(array.tobytes() for array in arrays)
     packed["data"] = base64.b64encode(zlib.compress(whole, 9)).decode()

@@ -12,6 +12,7 @@ from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model
 from lantm.report.pages.document import page
 from lantm.report.pages.packing import pack
+from lantm.report.pages.training import Recorded
 from lantm.seeds import RECORD, shared_key
 from lantm.tasks import Task
 
@@ -34,6 +35,8 @@ class Machine(NamedTuple):
     task: Task
     model: Model
     problems: Sequence[Problem]
+    training: Sequence[Recorded] = ()
+    """What it did while it was trained."""
 
 
 def viewer_page(title: str, about: str, machines: Sequence[dict[str, Any]], chosen: Sequence[int], first: int) -> str:
@@ -44,14 +47,18 @@ def viewer_page(title: str, about: str, machines: Sequence[dict[str, Any]], chos
 
 def exhibit(machine: Machine) -> dict[str, Any]:
     """A machine as the viewer takes it: every problem, run and packed."""
-    geometry = geometry_of(machine.model)
-    return {
-        "name": machine.name,
-        "problems": [
-            {"name": problem.name, "scene": pack(record(machine.model, problem.batch, 0, True), machine.task, geometry)}
-            for problem in machine.problems
-        ],
-    }
+    geometry, task = geometry_of(machine.model), machine.task
+    problems: list[dict[str, Any]] = [
+        {"name": problem.name, "scene": pack(record(machine.model, problem.batch, 0, True), task, geometry)}
+        for problem in machine.problems
+    ]
+    if machine.training:
+        training = [
+            {"epoch": epoch, "loss": loss, "scene": pack(recording, task, geometry)}
+            for epoch, loss, recording in machine.training
+        ]
+        problems.append({"name": "while training", "training": training})
+    return {"name": machine.name, "problems": problems}
 
 
 def geometry_of(model: Model) -> Geometry | None:

@@ -17,7 +17,8 @@ class KeySpace {
       button.addEventListener("click", () => this.choose(name));
       this.buttons.append(button);
     }
-    this.root = element("div", { class: "card keyspace" }, this.canvas, this.buttons);
+    this.note = element("span", { class: "note" });
+    this.root = element("div", { class: "card keyspace" }, this.canvas, this.buttons, this.note);
     this.choose(view, false);
     this.listen();
   }
@@ -49,8 +50,8 @@ class KeySpace {
       if (dragged && this.frame) {
         const [dx, dy] = [at[0] - dragged.at[0], at[1] - dragged.at[1]];
         if (dragged.moved || Math.hypot(dx, dy) > 4) {
-          const { cx, cy, scale } = this.frame;
-          this.own = { cx: cx - dx / scale, cy: cy + dy / scale, scale };
+          const { cx, cy, sx, sy } = this.frame;
+          this.own = { cx: cx - dx / sx, cy: cy + dy / sy, sx, sy };
           this.choose(null);
           dragged = { at, moved: true };
         }
@@ -73,10 +74,9 @@ class KeySpace {
   }
 
   zoom(factor, x, y) {
-    const { cx, cy, scale, width, height } = this.frame;
-    const next = scale / factor;
-    const [kx, ky] = [cx + (x - width / 2) / scale, cy - (y - height / 2) / scale];
-    this.own = { cx: kx - (x - width / 2) / next, cy: ky + (y - height / 2) / next, scale: next };
+    const { cx, cy, sx, sy, width, height } = this.frame;
+    const [dx, dy] = [(x - width / 2) * (1 - factor), (y - height / 2) * (1 - factor)];
+    this.own = { cx: cx + dx / sx, cy: cy - dy / sy, sx: sx / factor, sy: sy / factor };
     this.choose(null);
   }
 
@@ -100,19 +100,21 @@ class KeySpace {
   }
 
   onScreen([x, y]) {
-    const { cx, cy, scale, width, height } = this.frame;
-    return [width / 2 + (x - cx) * scale, height / 2 - (y - cy) * scale];
+    const { cx, cy, sx, sy, width, height } = this.frame;
+    return [width / 2 + (x - cx) * sx, height / 2 - (y - cy) * sy];
   }
 
   show(scene) {
     this.scene = scene;
+    this.note.textContent = scene.space.note;
   }
 
   /** Places that the chosen view has to hold. */
   held() {
     const { scene, focus, view } = this;
     const places = [];
-    const few = Math.min(12, scene.slots);
+    const { width, height } = this.canvas.getBoundingClientRect();
+    const few = Math.min(clamp(Math.floor(Math.min(width, height) / 26), 5, 14), scene.slots); // with room for symbols
     if (view === "here" && scene.reads) {
       // The memories next to the read head: as many as in the views of the beginning and the end.
       const [x, y] = scene.place(focus.step, 0);
@@ -126,7 +128,7 @@ class KeySpace {
       for (let step = scene.answer - 1; step < scene.steps; step++) {
         for (let head = 0; head < scene.reads; head++) places.push(scene.place(step, head));
       }
-      if (scene.space.outline) for (const line of scene.space.outline) places.push(...line);
+      for (const line of scene.space.outline) places.push(...line);
     }
     return places;
   }
@@ -140,8 +142,9 @@ class KeySpace {
     if (!places.length) places.push([0, 0]);
     const [xs, ys] = [places.map((place) => place[0]), places.map((place) => place[1])];
     const [left, right, low, high] = [min(xs), max(xs), min(ys), max(ys)];
-    const scale = Math.min((width - 44) / (right - left || 1), (height - 74) / (high - low || 1));
-    this.frame = { cx: (left + right) / 2, cy: (low + high) / 2, scale, width, height };
+    let [sx, sy] = [(width - 44) / (right - left || 1), (height - 74) / (high - low || 1)];
+    if (this.scene.space.equal) sx = sy = Math.min(sx, sy);
+    this.frame = { cx: (left + right) / 2, cy: (low + high) / 2, sx, sy, width, height };
   }
 
   draw(focus) {
@@ -167,18 +170,22 @@ class KeySpace {
     const gaps = [];
     for (let slot = scene.firstSlot + 1; slot < scene.slots; slot++) {
       const [one, other] = [scene.address(slot - 1), scene.address(slot)];
-      gaps.push(Math.hypot(one[0] - other[0], one[1] - other[1]));
+      gaps.push(Math.hypot((one[0] - other[0]) * this.frame.sx, (one[1] - other[1]) * this.frame.sy));
     }
     gaps.sort((one, other) => one - other);
-    return (gaps[Math.floor(gaps.length / 2)] || 1) * this.frame.scale;
+    return gaps[Math.floor(gaps.length / 2)] || 20;
   }
 
+  /** Lines at round numbers, with the numbers at the edges. */
   grid(context) {
-    const { cx, cy, scale, width, height } = this.frame;
-    const rough = 80 / scale;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const unit = [1, 2, 5, 10].find((digit) => digit * power >= rough) * power;
-    const digits = Math.max(0, -Math.floor(Math.log10(unit)));
+    const { cx, cy, sx, sy, width, height } = this.frame;
+    const rounded = (scale) => {
+      const rough = 80 / scale;
+      const power = 10 ** Math.floor(Math.log10(rough));
+      return [1, 2, 5, 10].find((digit) => digit * power >= rough) * power;
+    };
+    const written = (value, unit) => value.toFixed(Math.max(0, -Math.floor(Math.log10(unit))));
+    const [across, up] = [rounded(sx), rounded(sy)];
     context.strokeStyle = Theme.colour("line", 0.7);
     context.fillStyle = Theme.colour("quiet");
     context.font = `11px ${SANS}`;
@@ -186,26 +193,31 @@ class KeySpace {
     context.textBaseline = "alphabetic";
     context.textAlign = "center";
     context.beginPath();
-    for (let k = Math.ceil((cx - width / 2 / scale) / unit); k * unit < cx + width / 2 / scale; k++) {
-      const x = Math.round(width / 2 + (k * unit - cx) * scale) + 0.5;
+    for (let k = Math.ceil((cx - width / 2 / sx) / across); k * across < cx + width / 2 / sx; k++) {
+      const x = Math.round(width / 2 + (k * across - cx) * sx) + 0.5;
       context.moveTo(x, 0);
       context.lineTo(x, height);
-      if (x > 40 && x < width - 12) context.fillText((k * unit).toFixed(digits), x, height - 5);
+      if (x > 40 && x < width - 12) context.fillText(written(k * across, across), x, height - 5);
     }
     context.textAlign = "left";
-    for (let k = Math.ceil((cy - height / 2 / scale) / unit); k * unit < cy + height / 2 / scale; k++) {
-      const y = Math.round(height / 2 - (k * unit - cy) * scale) + 0.5;
+    for (let k = Math.ceil((cy - height / 2 / sy) / up); k * up < cy + height / 2 / sy; k++) {
+      const y = Math.round(height / 2 - (k * up - cy) * sy) + 0.5;
       context.moveTo(0, y);
       context.lineTo(width, y);
-      if (y > 44 && y < height - 18) context.fillText((k * unit).toFixed(digits), 4, y - 3);
+      if (y > 44 && y < height - 18) context.fillText(written(k * up, up), 4, y - 3);
     }
     context.stroke();
+    const [label, other] = this.scene.space.labels;
+    context.textAlign = "right";
+    if (label) context.fillText(`${label} →`, width - 8, height - 20);
+    context.textAlign = "left";
+    if (other) context.fillText(`↑ ${other}`, 8, 20);
   }
 
   /** What bounds or structures the key space, as a disk's rim or a sphere's meridians. */
   outline(context) {
     context.strokeStyle = Theme.colour("quiet", 0.5);
-    for (const line of this.scene.space.outline || []) {
+    for (const line of this.scene.space.outline) {
       context.beginPath();
       line.forEach((place, at) => context[at ? "lineTo" : "moveTo"](...this.onScreen(place)));
       context.stroke();

@@ -86,7 +86,7 @@ class Timeline {
       context.stroke();
     }
     this.label(context, "read weights", 12, "ink");
-    this.label(context, "of memory", 27, "quiet");
+    this.label(context, scene.weighed ? "of memory" : "not recorded", 27, "quiet");
     this.label(context, "0", 42, "quiet");
     this.label(context, String(scene.slots - 1), height - 10, "quiet");
     if (focus.slot !== null) this.label(context, `memory ${focus.slot}`, height / 2, "write");

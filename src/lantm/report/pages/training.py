@@ -1,0 +1,81 @@
+"""What a seed did while it was trained, epoch by epoch, as the viewer shows it."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from lantm.evaluation import Recording
+from lantm.machine import LantmConfig
+from lantm.machine.access import Access
+from lantm.machine.memory import Memory
+from lantm.training.run_folder import RunFolder
+
+
+class Recorded(NamedTuple):
+    """A seed after an epoch of its training."""
+
+    epoch: int
+    loss: float | None
+    recording: Recording
+
+
+def recorded_training(folder: RunFolder, seed: int, most: int) -> list[Recorded]:
+    """At most so many epochs of a seed's training, evenly spaced, with the first and the last; none if not recorded.
+
+    Recordings hold no read weights, which follow from the rest: they are computed again here.
+    """
+    experiment = folder.experiment()
+    index = experiment.seed_index(seed)
+    if most < 1 or index >= experiment.recorded_seeds:
+        return []
+    found = list(folder.recordings(seed))
+    places = np.unique(np.linspace(0, len(found) - 1, min(most, len(found))).round().astype(int))
+    losses = {row["epoch"]: row.get("loss") for row in folder.metrics() if row.get("seed") == seed and "loss" in row}
+    chosen = (found[place] for place in places)
+    return [
+        Recorded(epoch, losses.get(epoch), with_read_weights(recording, experiment.machine))
+        for epoch, recording in chosen
+    ]
+
+
+def with_read_weights(recording: Recording, machine: Any) -> Recording:
+    """The recording with its read weights; a machine that emits temperatures, which are not recorded, has none."""
+    heads = recording.heads
+    if heads is None or heads.read_weights is not None or not isinstance(machine, LantmConfig):
+        return recording
+    access = machine.access
+    if access.weighting.emits_temperature and heads.temperatures is None:
+        return recording
+    memories = heads.memories
+    weights = _weigh(
+        access,
+        jnp.asarray(heads.read_keys),
+        None if heads.temperatures is None else jnp.asarray(heads.temperatures),
+        jnp.asarray(memories.addresses),
+        jnp.asarray(memories.strengths),
+        jnp.asarray(heads.seen),
+    )
+    return dataclasses.replace(recording, heads=dataclasses.replace(heads, read_weights=np.asarray(weights)))
+
+
+@eqx.filter_jit
+def _weigh(
+    access: Access,
+    keys: Float[Array, "time read_heads key"],
+    temperatures: Float[Array, "time read_heads"] | None,
+    addresses: Float[Array, "slots key"],
+    strengths: Float[Array, " slots"],
+    seen: Int[Array, "time 2"],
+) -> Float[Array, "time read_heads slots"]:
+    time, slots = keys.shape[0], strengths.shape[0]
+    memory = Memory(
+        jnp.broadcast_to(addresses, (time, *addresses.shape)),
+        jnp.zeros((time, slots, access.memory_width)),
+        jnp.broadcast_to(strengths, (time, slots)),
+    )
+    slot = jnp.arange(slots)
+    return access.weights(keys, temperatures, memory, (slot >= seen[:, :1]) & (slot < seen[:, 1:]))

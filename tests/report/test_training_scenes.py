@@ -1,0 +1,46 @@
+"""Epochs of a training, as the viewer shows them."""
+
+import dataclasses
+
+import jax
+import numpy as np
+
+from lantm.evaluation import record
+from lantm.machine import LantmConfig
+from lantm.report.pages.training import recorded_training, with_read_weights
+from lantm.tasks import make_task
+
+
+def test_read_weights_follow_from_the_rest() -> None:
+    config, task = LantmConfig(cells=5, read_heads=2), make_task("copy")
+    model = config.build(task.vocabulary, jax.random.key(0))
+    full = record(model, task.sample(jax.random.key(1), 1, 6, 6), 0, True)
+    without = dataclasses.replace(full, heads=dataclasses.replace(full.heads, read_weights=None))
+    found = with_read_weights(without, config)
+    np.testing.assert_allclose(found.heads.read_weights, full.heads.read_weights, atol=1e-6)
+    assert with_read_weights(full, config) is full
+
+
+def test_what_cannot_be_weighed_stays_as_it_is(trained) -> None:
+    _, recording = next(iter(trained.folder.recordings(0)))
+    softmax = LantmConfig(weighting="softmax")
+    assert with_read_weights(recording, softmax) is recording, "its temperatures were not recorded"
+    alone = dataclasses.replace(recording, heads=None)
+    assert with_read_weights(alone, softmax) is alone
+
+
+def test_epochs_are_chosen_evenly(trained) -> None:
+    losses = {row["epoch"]: row["loss"] for row in trained.folder.metrics() if row["seed"] == 1 and "loss" in row}
+    everything = recorded_training(trained.folder, 1, 60)
+    assert [recorded.epoch for recorded in everything] == [1, 2, 3, 4, 5, 6]
+    assert [recorded.loss for recorded in everything] == [losses[epoch] for epoch in range(1, 7)]
+    assert all(recorded.recording.heads.read_weights is not None for recorded in everything)
+    assert [recorded.epoch for recorded in recorded_training(trained.folder, 1, 3)] == [1, 3, 6]
+    assert recorded_training(trained.folder, 1, 0) == []
+
+
+def test_a_run_without_recordings(trained, copy_of_run) -> None:
+    folder = copy_of_run()
+    for file in folder.recordings_path.iterdir():
+        file.unlink()
+    assert recorded_training(folder, 1, 60) == []
