@@ -1,0 +1,126 @@
+"""A text in three files: training, validation and test, as numbers of words.
+
+The Penn Treebank is not part of this package. Its standard files with 10,000 words, `ptb.train.txt`, `ptb.valid.txt`
+and `ptb.test.txt`, are in the folder `data` of Tomas Mikolov's "simple examples" for recurrent language models
+(simple-examples.tgz). Any other text in three files is read in the same way.
+"""
+
+import hashlib
+import pathlib
+from collections import Counter
+from typing import Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from lantm.errors import LantmError
+
+END = "<eos>"
+"""Stands at the end of every line."""
+UNKNOWN = "<unk>"
+"""Stands for every word that the vocabulary lacks."""
+
+Part = Literal["train", "valid", "test"]
+PARTS: tuple[Part, ...] = ("train", "valid", "test")
+_ENDINGS = (".txt", ".tokens")
+_WANTED = (
+    "train.txt, valid.txt and test.txt, or the same with a name in front (the Penn Treebank's are ptb.train.txt, "
+    "ptb.valid.txt and ptb.test.txt)"
+)
+
+
+class Corpus(NamedTuple):
+    """The three parts of a text, every word as its place in the vocabulary."""
+
+    words: tuple[str, ...]  # the vocabulary, the most frequent first
+    train: Int[np.ndarray, " train"]
+    valid: Int[np.ndarray, " valid"]
+    test: Int[np.ndarray, " test"]
+
+    @property
+    def end(self) -> int:
+        """The number of `<eos>`."""
+        return self.words.index(END)
+
+    @property
+    def digest(self) -> str:
+        """The same for the same vocabulary and the same texts, and for no other."""
+        digest = hashlib.sha256("\n".join(self.words).encode())
+        for part in PARTS:
+            digest.update(f"\n{part}\n".encode() + self.part(part).tobytes())
+        return digest.hexdigest()
+
+    def part(self, name: Part) -> Int[np.ndarray, " tokens"]:
+        """One of the three."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}[name]
+
+    def facts(self) -> dict[str, int]:
+        """How many words there are; line ends count as words, as is the custom."""
+        unknown = self.words.index(UNKNOWN)
+        return {
+            "vocabulary": len(self.words),
+            **{f"{part}_tokens": len(self.part(part)) for part in PARTS},
+            **{f"{part}_unknown": int(np.sum(self.part(part) == unknown)) for part in PARTS},
+        }
+
+
+def read_corpus(folder: pathlib.Path, vocabulary: int = 10_000) -> Corpus:
+    """Reads the three files of a folder.
+
+    Words are what stands between blanks. The vocabulary is that of the training text: its most frequent words, at
+    most `vocabulary` with `<eos>` and `<unk>` among them.
+    """
+    if vocabulary < 3:
+        raise LantmError(f"vocabulary is {vocabulary}: give a whole number from 3 on, since {END} and {UNKNOWN} count")
+    files = {part: _find(folder, part) for part in PARTS}
+    texts = {part: _read(path) for part, path in files.items()}
+    counts = Counter(texts["train"])
+    frequent = sorted(counts.keys() - {END, UNKNOWN}, key=lambda word: (-counts[word], word))[: vocabulary - 2]
+    words = sorted([*frequent, END, UNKNOWN], key=lambda word: (-counts[word], word))
+    numbers = {word: number for number, word in enumerate(words)}
+    unknown = numbers[UNKNOWN]
+    known = set(frequent)
+    for part, text in texts.items():
+        if known.isdisjoint(text):
+            raise LantmError(
+                f"{files[part]} has no word of the vocabulary, which is that of {files['train'].name}: "
+                "the three files have to be parts of one text"
+            )
+    return Corpus(
+        tuple(words),
+        *(np.array([numbers.get(word, unknown) for word in texts[part]], np.int32) for part in PARTS),
+    )
+
+
+def _find(folder: pathlib.Path, part: str) -> pathlib.Path:
+    """The file of a part of the text."""
+    if not folder.is_dir():
+        raise LantmError(f"there is no folder {folder}: give one that holds {_WANTED}")
+    found = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in _ENDINGS and (path.stem == part or path.stem.endswith(f".{part}"))
+    )
+    if not found:
+        raise LantmError(f"{folder} has no {part}.txt: it has to hold {_WANTED}")
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise LantmError(f"{folder} has several texts ({names}): give a folder with one file for each part")
+    return found[0]
+
+
+def _read(path: pathlib.Path) -> list[str]:
+    """The words of a file, with `<eos>` at the end of every line."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LantmError(f"{path} is not UTF-8 text (at byte {error.start}): convert it first") from error
+    except OSError as error:
+        raise LantmError(f"cannot read {path}: {error.strerror}") from error
+    lines = text.split("\n")
+    if not lines[-1].strip():  # what follows the last line end is no line
+        lines.pop()
+    words = [word for line in lines for word in (*line.split(), END)]
+    if all(word == END for word in words):
+        raise LantmError(f"{path} is empty: it has no words")
+    return words
