@@ -1,0 +1,126 @@
+"""Whole trainings on a small text: they learn, and stopped and resumed they end the same."""
+
+import json
+import math
+import pathlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from lantm.errors import LantmError
+from lantm.language import Corpus, LanguageExperiment, LanguageProgress, load_learners, loop, open_corpus, train
+from lantm.training import RunFolder
+from lantm.training.checkpoint import named_arrays
+
+Make = Callable[..., LanguageExperiment]
+
+
+@pytest.fixture(scope="module")
+def finished(language: Make, corpus: Corpus, tmp_path_factory: pytest.TempPathFactory):
+    experiment = language()
+    folder = RunFolder.create(tmp_path_factory.mktemp("language") / "run", experiment, {})
+    seen: list[LanguageProgress] = []
+    return experiment, folder, train(experiment, corpus, folder, watch=seen.append), seen
+
+
+def test_it_learns(finished, corpus: Corpus) -> None:
+    _, folder, result, _ = finished
+    assert result.complete
+    assert result.epoch == 3
+    rows = list(folder.metrics())
+    assert [(row["epoch"], row["seed"]) for row in rows] == [(e, s) for e in (1, 2, 3) for s in (3, 4)]
+    assert rows[-1]["validation_perplexity"] < rows[0]["validation_perplexity"] < len(corpus.words)
+    assert rows[-1]["perplexity"] < 5 < rows[0]["perplexity"]
+    # The best weights are those of the best epoch, and the test is theirs.
+    best = [min(row["validation_perplexity"] for row in rows if row["seed"] == seed) for seed in (3, 4)]
+    np.testing.assert_allclose(result.validation.values, best, rtol=1e-6)
+    assert result.validation.tokens == len(corpus.valid)
+    assert result.test.tokens == len(corpus.test)
+    assert (result.test.values < 8).all()
+    assert list(folder.path.glob("tensorboard/seed-3/*"))
+
+
+def test_watchers_are_told(finished) -> None:
+    *_, seen = finished
+    ended = [progress for progress in seen if progress.validation is not None]
+    assert [progress.epoch for progress in ended] == [1, 2, 3]
+    assert all(progress.piece == progress.pieces == 21 for progress in ended)
+    assert all(progress.words_per_second > 0 for progress in seen)
+    assert {progress.epoch for progress in seen} == {1, 2, 3}
+    assert ended[0].perplexity.shape == (2,)
+
+
+@pytest.mark.parametrize(("epoch", "piece"), [(1, 4), (2, 9), (3, 0)], ids=["at once", "within an epoch", "after one"])
+def test_stopped_and_resumed(
+    finished, corpus: Corpus, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, epoch: int, piece: int
+) -> None:
+    experiment, reference, *_ = finished
+    monkeypatch.setattr(loop._Pace, "__exit__", lambda self, *_: setattr(self, "pieces", 5))
+    folder = RunFolder.create(tmp_path / "run", experiment, {})
+    reached: list[tuple[int, int]] = [(0, 0)]
+
+    def watch(progress: LanguageProgress) -> None:
+        reached.append((progress.epoch + (progress.validation is not None), progress.piece % progress.pieces))
+
+    stopped = train(experiment, corpus, folder, watch=watch, stop=lambda: reached[-1] >= (epoch, piece))
+    assert not stopped.complete
+    assert stopped.test is None
+    assert reached[-1] == (epoch, piece)
+    assert stopped.epoch == epoch - 1
+    result = train(experiment, corpus, folder, resume=True)
+    assert result.complete
+    ours, theirs = (named_arrays(load_learners(one, experiment, corpus)[1]) for one in (folder, reference))
+    for name, array in theirs.items():
+        np.testing.assert_array_equal(ours[name], array, f"{name} bit for bit")
+    assert (folder.path / "metrics.jsonl").read_bytes() == (reference.path / "metrics.jsonl").read_bytes()
+    np.testing.assert_array_equal(result.test.losses, finished[2].test.losses)
+
+
+def test_resumed_from_an_older_checkpoint(
+    finished, corpus: Corpus, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest is damaged: the one before it, from within the epoch before, is taken, and lines after it go."""
+    experiment, reference, *_ = finished
+    monkeypatch.setattr(loop, "_SECONDS_A_CHECKPOINT", 0.0)
+    folder = RunFolder.create(tmp_path / "run", experiment, {})
+    train(experiment, corpus, folder)
+    newest = folder.path / "checkpoints" / "epoch-000003.safetensors"
+    newest.write_bytes(newest.read_bytes()[:-7])
+    warnings: list[str] = []
+    train(experiment, corpus, folder, resume=True, warn=warnings.append)
+    assert len(warnings) == 1
+    assert "damaged" in warnings[0]
+    assert (folder.path / "metrics.jsonl").read_bytes() == (reference.path / "metrics.jsonl").read_bytes()
+
+
+def test_seeds_do_not_touch_each_other(finished, language: Make, corpus: Corpus, tmp_path: pathlib.Path) -> None:
+    experiment = LanguageExperiment(**vars(language()) | {"seeds": 1, "first_seed": 4})
+    folder = RunFolder.create(tmp_path / "run", experiment, {})
+    alone = train(experiment, corpus, folder)
+    np.testing.assert_allclose(alone.test.losses, finished[2].test.losses[1:], rtol=1e-6)
+
+
+def test_another_text_is_noticed(
+    language: Make, corpus: Corpus, text_folder: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    experiment = language()
+    assert open_corpus(experiment).digest == corpus.digest
+    for path in text_folder.iterdir():
+        (tmp_path / path.name).write_text(path.read_text())
+    assert open_corpus(experiment, tmp_path).digest == corpus.digest
+    (tmp_path / "tiny.valid.txt").write_text("the head\n")
+    with pytest.raises(LantmError, match="is not the one that was trained on"):
+        open_corpus(experiment, tmp_path)
+
+
+def test_a_run_that_diverges_says_so(language: Make, corpus: Corpus, tmp_path: pathlib.Path) -> None:
+    """Numbers that are none are null in the metrics, and training goes on to its end."""
+    experiment = language("lstm", epochs=2, learning_rate=1e38)
+    folder = RunFolder.create(tmp_path / "run", experiment, {})
+    result = train(experiment, corpus, folder)
+    rows = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
+    assert rows[-1]["skipped"] > 0
+    assert rows[-1]["validation_perplexity"] is None or rows[-1]["validation_perplexity"] > 1e6
+    assert not any(isinstance(value, float) and math.isnan(value) for row in rows for value in row.values())
+    assert result.complete
