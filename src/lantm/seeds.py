@@ -33,6 +33,12 @@ def use_all_cores() -> None:
         jax.config.update("jax_num_cpu_devices", cores)
 
 
+def use_one_device() -> None:
+    """Makes all cores of the CPU one device, for programs whose matrices are large enough to keep them all busy."""
+    with contextlib.suppress(RuntimeError):
+        jax.config.update("jax_num_cpu_devices", 1)
+
+
 def seed_key(
     seed: int | Int[Array, ""], purpose: int | Int[Array, ""], *counters: int | Int[Array, ""]
 ) -> PRNGKeyArray:

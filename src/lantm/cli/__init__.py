@@ -12,6 +12,7 @@ COMMANDS = {
     "eval": "score a run at any lengths, on fresh problems",
     "solve": "let a trained machine answer a problem of yours",
     "view": "a page that shows machines at work, step by step, to be opened from disk",
+    "language": "train and test machines on a text, such as the Penn Treebank",
     "reproduce": "a table of the paper, ours beside theirs, pass or fail",
     "zoo": "the trained machines that ship with the package",
     "report": "what a run came to, as a page: curves, machines at work, why they fail",

@@ -21,7 +21,6 @@ from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
 from lantm.experiments import RECIPES, STUDIES, Cell, Conduct, Request, Study, from_zoo, reproduce
 from lantm.provenance import COMMIT
-from lantm.report import comparison_table
 from lantm.training import Experiment, Progress
 
 
@@ -50,6 +49,8 @@ class Arguments:
     """Multiples of the training lengths to score at, instead of the table's."""
     problems: int = 3200
     """Fresh problems for each figure."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, for language."""
     from_zoo: bool = False
     """Train nothing: score the machines that ship with the package."""
     quick: bool = False
@@ -99,7 +100,7 @@ def main(arguments: list[str]) -> int:
         print()
     elif rows:
         quick = ", a quick version" if chosen.quick else ""
-        Console().print(comparison_table(rows, f"{study.name}{quick}: ours beside the paper's", study.columns))
+        Console().print(study.table(rows, f"{study.name}{quick}: ours beside the paper's", study.columns))
     return 130 if stopped else 0
 
 
@@ -128,6 +129,7 @@ def _asked(chosen: Arguments) -> tuple[Study, Request]:
         epochs=chosen.epochs,
         scales=chosen.scales,
         problems=min(chosen.problems, 320) if chosen.quick else chosen.problems,
+        data=chosen.data,
         quick=chosen.quick,
     )
     study = STUDIES[chosen.study]

@@ -1,6 +1,7 @@
 """The paper's experiments: presets by name, what they are counted by, and the studies that reproduce its tables."""
 
 from lantm.experiments.accounting import Account, account
+from lantm.experiments.language import language_machine
 from lantm.experiments.presets import MODELS, RECIPES, preset
 from lantm.experiments.promotion import promote
 from lantm.experiments.reproduce import from_zoo, reproduce
@@ -20,6 +21,7 @@ __all__ = [
     "TrainedCell",
     "account",
     "from_zoo",
+    "language_machine",
     "preset",
     "promote",
     "reproduce",

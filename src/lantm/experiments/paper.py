@@ -1,4 +1,4 @@
-"""The paper's own figures: percent of answers (coarse) and of symbols (fine) that are right."""
+"""The paper's own figures: percent of answers (coarse) and of symbols (fine) that are right; perplexities."""
 
 from typing import NamedTuple
 
@@ -37,6 +37,14 @@ FURTHER: dict[tuple[str, str], dict[int, Figures]] = {
     ("addition", "lantm-invnorm"): {4: Figures(2, 95)},
 }
 """At further multiples of the longest training length, where the paper gives them."""
+
+
+LANGUAGE: dict[str, dict[str, int]] = {
+    "lantm-invnorm": {"validation": 128, "test": 123},
+    "lantm-softmax": {"validation": 134, "test": 130},
+    "lstm": {"validation": 130, "test": 124},
+}
+"""Perplexities on the Penn Treebank (section 4.3)."""
 
 
 def sequence_figures(task: str, model: str) -> dict[int, Figures]:

@@ -12,8 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from rich.table import Table
+
 from lantm.errors import LantmError
 from lantm.experiments.paper import Figures
+from lantm.report import comparison_table
 from lantm.training import Experiment, Progress
 
 Row = dict[str, Any]
@@ -37,6 +40,8 @@ class Request:
     """Multiples of the training lengths instead of the study's."""
     problems: int = 3200
     """Fresh problems for each figure."""
+    data: pathlib.Path | None = None
+    """The folder of a text, where a study needs one."""
     quick: bool = False
     """A small version of everything, for a laptop: to see it work, not to compare with the paper."""
 
@@ -103,6 +108,8 @@ class Study:
     """All cells, for the recipe, seeds, epochs, scales and problems that were asked for."""
     columns: tuple[str, ...] = ()
     """What its printed table shows of a row besides task, model, scale and scores."""
+    table: Callable[[Sequence[Row], str, Sequence[str]], Table] = comparison_table
+    """Makes its printed table, from rows, a title and these columns."""
 
     def selected(self, request: Request) -> list[Cell]:
         """The cells that were asked for; a name that chooses none is a `LantmError`."""

@@ -1,7 +1,6 @@
 """A cell that is an experiment: its seeds trained side by side, scored at several lengths."""
 
 import dataclasses
-import json
 import pathlib
 import statistics
 import time
@@ -18,7 +17,7 @@ from lantm.provenance import provenance
 from lantm.report import score_row
 from lantm.report.pages import Machines, try_report
 from lantm.training import Experiment, RunFolder, load_learners, train
-from lantm.training.checkpoint import write_whole
+from lantm.training.seconds import add_seconds, seconds_spent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +89,7 @@ class TrainedCell(Cell):
             run = RunFolder.create(folder, self.experiment, provenance())
         with conduct.watch(self.experiment) as watch:
             result = train(self.experiment, run, resume, watch, conduct.stop, conduct.say)
-        _add_seconds(folder, result.seconds)
+        add_seconds(folder, result.seconds)
         if result.complete:
             learners, task = result.learners, self.experiment.build_task()
             machines = Machines(self.experiment, task, learners.best_model, learners.seed, result.epoch)
@@ -123,7 +122,7 @@ class TrainedCell(Cell):
             "epochs": epoch,
             "best_epochs": [int(epoch) for epoch in learners.best_epoch],
             "tests": tests,
-            "training_seconds": _seconds(folder),
+            "training_seconds": seconds_spent(folder),
             "scoring_seconds": round(time.monotonic() - began, 1),
             "trained": run.provenance(),
             "scored": provenance(),
@@ -202,18 +201,3 @@ def _of_tests(tests: Mapping[str, Any] | None) -> Row:
         "epochs_until_solved": statistics.median(solved) if solved else None,
         "epochs_until_solved_by_seed": first,
     }
-
-
-# How long a training took, all its pieces together; one that was killed does not count its last.
-
-
-def _seconds(folder: pathlib.Path) -> float:
-    try:
-        return float(json.loads((folder / "seconds.json").read_text())["seconds"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return 0.0
-
-
-def _add_seconds(folder: pathlib.Path, seconds: float) -> None:
-    total = round(_seconds(folder) + seconds, 1)
-    write_whole(folder / "seconds.json", (json.dumps({"seconds": total}) + "\n").encode())

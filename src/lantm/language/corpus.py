@@ -54,6 +54,12 @@ class Corpus(NamedTuple):
         """One of the three."""
         return {"train": self.train, "valid": self.valid, "test": self.test}[name]
 
+    def check_columns(self, batch_size: int) -> None:
+        """Raises a `LantmError` if a part is too short to be read in so many columns."""
+        shortest = min(PARTS, key=lambda part: len(self.part(part)))
+        if (words := len(self.part(shortest))) < batch_size:
+            raise LantmError(f"the {shortest} text has {words} words, not even one for each of {batch_size} columns")
+
     def facts(self) -> dict[str, int]:
         """How many words there are; line ends count as words, as is the custom."""
         unknown = self.words.index(UNKNOWN)

@@ -87,6 +87,10 @@ class LanguageExperiment:
         """The record as plain JSON values."""
         return dataclasses.asdict(self)
 
+    def published(self) -> dict[str, Any]:
+        """The same without the folder, which is of one computer only."""
+        return {name: value for name, value in self.to_json().items() if name != "data"}
+
     @classmethod
     def from_json(cls, values: Any) -> "LanguageExperiment":
         """The record back from JSON; anything that does not fit is a `LantmError` that names the field."""

@@ -1,0 +1,64 @@
+"""Where heads went: the same as the machine in NumPy says, and what follows from it."""
+
+import pathlib
+
+import jax
+import numpy as np
+import oracle
+import pytest
+from conftest import MACHINES
+
+from lantm.errors import LantmError
+from lantm.language import Corpus
+from lantm.language.footprints import Footprints, find, follow
+from lantm.language.pieces import cut
+from lantm.machine import Lantm
+from lantm.report.footprints import describe, draw_footprints
+
+
+@pytest.fixture(scope="module")
+def followed(corpus: Corpus) -> tuple[Lantm, np.ndarray, Footprints]:
+    machine = MACHINES["lantm-softmax"].build(len(corpus.words), jax.random.key(0))
+    words = np.asarray(cut(corpus.test, 2, 1, corpus.end).inputs[:, 0])
+    return machine, words, jax.device_get(jax.jit(follow)(machine, words))
+
+
+def test_against_numpy(followed) -> None:
+    machine, words, steps = followed
+    for column in range(words.shape[1]):
+        run = oracle.run_lantm_problem(oracle.numbers(machine), machine.config, words[:, column].tolist(), len(words))
+        keys = np.stack([step.keys for step in run.steps])
+        np.testing.assert_allclose(steps.keys[:, column], keys, rtol=2e-3, atol=2e-4)
+        for at, step in enumerate(run.steps):
+            weights = np.array(list(step.read_weights[0].values()))
+            assert len(weights) == steps.remembered[at]
+            np.testing.assert_allclose(steps.shared[at, column, 0], weights.sum() ** 2 / np.sum(weights**2), rtol=5e-3)
+
+
+def test_findings() -> None:
+    """Reads that stay, writes that go straight on, one step a word, five remembered."""
+    time = 400
+    writes = np.stack([np.arange(time), np.zeros(time)], axis=-1) + 1
+    reads = np.broadcast_to([0.0, 3.0], (time, 2))
+    keys = np.repeat(np.stack([reads, writes], axis=1)[:, None], 3, axis=1)
+    steps = Footprints(keys, np.full((time, 3, 1), 4.0), np.full(time, 5))
+    found = find(MACHINES["lantm-invnorm"].build(4, jax.random.key(0)), steps)
+    assert found.first_read_norm == found.last_read_norm == 3
+    assert found.first_write_norm == pytest.approx(np.median(np.hypot([1, 2, 3, 4], 1)))
+    assert found.last_write_norm == pytest.approx(398.5, abs=0.1)
+    assert found.distance == pytest.approx(300, rel=0.02)
+    assert found.spread == pytest.approx(np.sqrt(2))
+    assert (found.shared_over, found.remembered) == (4, 5)
+    assert "a reading is spread over 4.0 of 5 memories" in describe(found)
+
+
+def test_the_figure(followed, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    draw_footprints(tmp_path / "new" / "keys.png", "title", followed[2], read_heads=1)
+    assert (tmp_path / "new" / "keys.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib(followed, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    with pytest.raises(LantmError, match=r"pip install 'lantm\[plots\]'"):
+        draw_footprints(tmp_path / "keys.png", "title", followed[2], read_heads=1)
