@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from small_machines import MACHINES
 
 from lantm.language import Corpus, LanguageExperiment, LanguageRecipe, read_corpus
-from lantm.machine import LantmConfig, LstmConfig
 
 # The machines of the paper in NumPy, written to test the library's.
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "machine"))
@@ -38,18 +38,6 @@ def text_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def corpus(text_folder: pathlib.Path) -> Corpus:
     return read_corpus(text_folder)
-
-
-LANTM = LantmConfig(
-    cells=6, embedding=4, memory_width=3, memory_limit=9, memory_drop=5, normalise_steps=False, forget_bias=1.0
-)
-MACHINES = {
-    "lantm-invnorm": LANTM,
-    "lantm-softmax": LantmConfig(
-        weighting="softmax", cells=6, embedding=4, memory_width=3, memory_limit=8, memory_drop=8
-    ),
-    "lstm": LstmConfig(layers=1, cells=6, embedding=4, learn_start=False, state_range=0.0),
-}
 
 
 @pytest.fixture(scope="session")

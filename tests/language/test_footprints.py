@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import oracle
 import pytest
-from conftest import MACHINES
+from small_machines import MACHINES
 
 from lantm.errors import LantmError
 from lantm.language import Corpus
@@ -18,7 +18,7 @@ from lantm.report.footprints import describe, draw_footprints
 
 @pytest.fixture(scope="module")
 def followed(corpus: Corpus) -> tuple[Lantm, np.ndarray, Footprints]:
-    machine = MACHINES["lantm-softmax"].build(len(corpus.words), jax.random.key(0))
+    machine = MACHINES["lantm-invnorm"].build(len(corpus.words), jax.random.key(0))
     words = np.asarray(cut(corpus.test, 2, 1, corpus.end).inputs[:, 0])
     return machine, words, jax.device_get(jax.jit(follow)(machine, words))
 

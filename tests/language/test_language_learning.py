@@ -25,12 +25,12 @@ def begun(experiment: LanguageExperiment, corpus: Corpus) -> tuple[LanguageLearn
 
 
 def read(experiment: LanguageExperiment, learner: LanguageLearner, text: Pieces, first: int, end: int):
-    return compiled(experiment.recipe)(learner, text, first, end)
+    return compiled(experiment.recipe.clip)(learner, text, first, end)
 
 
 @lru_cache
-def compiled(recipe: LanguageRecipe) -> Callable[..., LanguageLearner]:
-    return jax.jit(partial(read_and_learn, recipe))
+def compiled(clip: float | None) -> Callable[..., LanguageLearner]:
+    return jax.jit(partial(read_and_learn, clip))
 
 
 def long_way(experiment: LanguageExperiment, model: Model, text: Pieces, pieces: int) -> tuple[Model, list[float]]:
@@ -103,15 +103,11 @@ def test_an_epoch_begins_anew(language: Make, corpus: Corpus) -> None:
 
 
 def test_clipping(language: Make, corpus: Corpus) -> None:
-    """Adagrad does not see the size of gradients, only how they change: clipping all alike changes nothing."""
-    clipped, free = (
-        read(experiment, *begun(experiment, corpus), 0, 1)
-        for experiment in (language("lstm", clip=1e-3), language("lstm", clip=None))
-    )
-    np.testing.assert_array_equal(clipped.norms, free.norms)
-    sums = [sum(float(jnp.sum(leaf)) for leaf in jax.tree.leaves(one.squares)) for one in (clipped, free)]
-    np.testing.assert_allclose(sums[0], 1e-6, rtol=1e-4)
-    np.testing.assert_allclose(sums[1], float(free.norms[0]) ** 2, rtol=1e-4)
+    experiment = language("lstm", clip=1e-3)
+    after = read(experiment, *begun(experiment, corpus), 0, 1)
+    assert float(after.norms[0]) > 0.01, "the norm before clipping"
+    squares = sum(float(jnp.sum(leaf)) for leaf in jax.tree.leaves(after.squares))
+    np.testing.assert_allclose(squares, 1e-6, rtol=1e-4)
 
 
 def test_what_is_not_finite_is_skipped(language: Make, corpus: Corpus) -> None:
@@ -130,12 +126,13 @@ def test_the_rate_is_halved_when_validation_gets_worse(language: Make, corpus: C
     """ "Halved each time the validation perplexity exceeded that of the previous epoch": the last, not the best."""
     experiment = language("lstm", learning_rate=0.8, rate_factor=0.5)
     learner, _ = begun(experiment, corpus)
+    close = jax.jit(partial(close_epoch, experiment.recipe.rate_factor))
     rates, best = [], []
     for epoch, loss in enumerate([5.0, 4.0, 4.5, 4.2, 4.2, 4.3, 3.9, np.nan], start=1):
         marked = learner._replace(
             model=jax.tree.map(lambda leaf, epoch=epoch: jnp.full_like(leaf, epoch), learner.model)
         )
-        learner = close_epoch(experiment.recipe, (marked, jnp.asarray(loss)), jnp.asarray(epoch))
+        learner = close((marked, jnp.asarray(loss)), jnp.asarray(epoch))
         rates.append(round(float(learner.rate), 6))
         best.append(int(learner.best_epoch))
         assert float(learner.best_model.readout.bias[0]) == best[-1]

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
-from conftest import MACHINES
+from small_machines import MACHINES
 
 from lantm.language import Corpus, Examiner
 from lantm.language.loss import total_surprise
@@ -33,7 +33,7 @@ def surprises(model: Model, corpus: Corpus) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("model", MACHINES)
+@pytest.mark.parametrize("model", ["lantm-invnorm", "lstm"])
 def test_against_numpy(model: str, corpus: Corpus) -> None:
     def build(seed: jax.Array) -> Model:
         # Larger weights than one begins with: everything matters.

@@ -9,7 +9,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.language import reading
-from lantm.language.experiment import LanguageExperiment, LanguageRecipe
+from lantm.language.experiment import LanguageExperiment
 from lantm.language.loss import total_surprise
 from lantm.language.pieces import Pieces
 from lantm.machine import Model
@@ -61,13 +61,13 @@ def begin(experiment: LanguageExperiment, vocabulary: int, pieces: int, seed: In
 
 
 def read_and_learn(
-    recipe: LanguageRecipe, learner: LanguageLearner, text: Pieces, first: Int[Array, ""], end: Int[Array, ""]
+    clip: float | None, learner: LanguageLearner, text: Pieces, first: Int[Array, ""], end: Int[Array, ""]
 ) -> LanguageLearner:
     """Reads the pieces from `first` to before `end`, with a step after each. All seeds read the same pieces."""
-    return lax.fori_loop(first, end, lambda at, learner: _learn(recipe, learner, text, at), learner)
+    return lax.fori_loop(first, end, lambda at, learner: _learn(clip, learner, text, at), learner)
 
 
-def _learn(recipe: LanguageRecipe, learner: LanguageLearner, text: Pieces, at: Int[Array, ""]) -> LanguageLearner:
+def _learn(clip: float | None, learner: LanguageLearner, text: Pieces, at: Int[Array, ""]) -> LanguageLearner:
     inputs, targets, mask = (get_row(rows, at) for rows in text)
 
     def loss(model: Model) -> tuple[Float[Array, ""], tuple[Float[Array, ""], PyTree]]:
@@ -78,7 +78,7 @@ def _learn(recipe: LanguageRecipe, learner: LanguageLearner, text: Pieces, at: I
     gradients, (surprise, carried) = jax.grad(loss, has_aux=True)(learner.model)
     norm = optax.tree.norm(gradients)
     finite = jnp.isfinite(norm) & jnp.isfinite(surprise)
-    scale = 1.0 if recipe.clip is None else jnp.minimum(1.0, recipe.clip / norm)
+    scale = 1.0 if clip is None else jnp.minimum(1.0, clip / norm)
     # Adagrad takes no step, and remembers none, where the gradient is zero.
     gradients = jax.tree.map(lambda g: jnp.where(finite, scale * g, 0), gradients)
     steps, squares = _ADAGRAD.update(gradients, learner.squares)
@@ -94,7 +94,7 @@ def _learn(recipe: LanguageRecipe, learner: LanguageLearner, text: Pieces, at: I
 
 
 def close_epoch(
-    recipe: LanguageRecipe, learner_and_loss: tuple[LanguageLearner, Float[Array, ""]], epoch: Int[Array, ""]
+    rate_factor: float, learner_and_loss: tuple[LanguageLearner, Float[Array, ""]], epoch: Int[Array, ""]
 ) -> LanguageLearner:
     """The rate falls when validation was better an epoch ago; the weights with the best validation are kept."""
     learner, loss = learner_and_loss
@@ -102,7 +102,7 @@ def close_epoch(
     better = loss < learner.best_loss
     return learner._replace(
         piece=jnp.zeros_like(learner.piece),
-        rate=jnp.where(falls, learner.rate * recipe.rate_factor, learner.rate),
+        rate=jnp.where(falls, learner.rate * rate_factor, learner.rate),
         last_loss=loss,
         best_loss=jnp.where(better, loss, learner.best_loss),
         best_epoch=jnp.where(better, epoch, learner.best_epoch),

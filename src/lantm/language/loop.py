@@ -6,7 +6,7 @@ The text is on the device; a call reads as many pieces as fit into a few seconds
 import pathlib
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -56,7 +56,25 @@ class LanguageResult(NamedTuple):
 def start(experiment: LanguageExperiment, vocabulary: int, pieces: int, mesh: Mesh) -> LanguageLearner:
     """All seeds before their first epoch."""
     seeds = jnp.arange(experiment.first_seed, experiment.first_seed + experiment.seeds, dtype=jnp.int32)
-    return over_seeds(partial(begin, experiment, vocabulary, pieces), mesh)(place(seeds, mesh))
+    return _beginning(experiment, vocabulary, pieces, mesh)(place(seeds, mesh))
+
+
+# A program is compiled once in a process, also when training is stopped and resumed.
+
+
+@lru_cache
+def _beginning(experiment: LanguageExperiment, vocabulary: int, pieces: int, mesh: Mesh) -> Callable[..., Any]:
+    return over_seeds(partial(begin, experiment, vocabulary, pieces), mesh)
+
+
+@lru_cache
+def _reading(clip: float | None, mesh: Mesh) -> Callable[..., Any]:
+    return over_seeds(partial(read_and_learn, clip), mesh, donate_argnums=0)
+
+
+@lru_cache
+def _closing(rate_factor: float, mesh: Mesh) -> Callable[..., Any]:
+    return over_seeds(partial(close_epoch, rate_factor), mesh, donate_argnums=0)
 
 
 def open_corpus(experiment: LanguageExperiment, folder: pathlib.Path | None = None) -> Corpus:
@@ -108,8 +126,7 @@ def train(
     if resume:
         folder.forget_after(epoch)
 
-    read = over_seeds(partial(read_and_learn, recipe), mesh, donate_argnums=0)
-    close = over_seeds(partial(close_epoch, recipe), mesh, donate_argnums=0)
+    read, close = _reading(recipe.clip, mesh), _closing(recipe.rate_factor, mesh)
     piece = int(np.asarray(learners.piece)[0])
     began = saved = time.monotonic()
     words, unsaved = 0, False

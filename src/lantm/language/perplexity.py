@@ -1,11 +1,14 @@
 """Perplexity: how many words, all equally likely, would be as hard to guess as the next word of the text."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.language import reading
@@ -36,19 +39,26 @@ class Examiner:
         self._mesh = device_mesh(seeds)
         self._text = cut(text, batch_size, steps, end)
 
-        def examine(model: Model, text: Pieces) -> Float[Array, " pieces"]:
-            def one_piece(carried: PyTree, given: tuple[Array, Pieces]) -> tuple[PyTree, Array]:
-                at, piece = given
-                features, carried = reading.read_piece(model, piece.inputs, carried, at)
-                return carried, total_surprise(model.readout, features, piece.targets, piece.mask)
-
-            start = reading.begin(model, batch_size, steps)
-            return lax.scan(one_piece, start, (jnp.arange(text.number), text))[1]
-
-        self._examine = over_seeds(examine, self._mesh)
-
     def __call__(self, models: Model) -> Perplexity:
         """The perplexity of the text for every seed."""
-        surprises = jax.device_get(self._examine(place(models, self._mesh), self._text))
+        surprises = jax.device_get(_examining(self._mesh)(place(models, self._mesh), self._text))
         # Sums of sums of many pieces: in double precision nothing is lost.
         return Perplexity(surprises.astype(np.float64).sum(axis=1) / self._tokens, self._tokens)
+
+
+@lru_cache
+def _examining(mesh: Mesh) -> Callable[..., Any]:
+    return over_seeds(_examine, mesh)
+
+
+def _examine(model: Model, text: Pieces) -> Float[Array, " pieces"]:
+    """The surprise of every piece, for one seed."""
+    _, steps, batch_size = text.inputs.shape
+
+    def one_piece(carried: PyTree, given: tuple[Array, Pieces]) -> tuple[PyTree, Array]:
+        at, piece = given
+        features, carried = reading.read_piece(model, piece.inputs, carried, at)
+        return carried, total_surprise(model.readout, features, piece.targets, piece.mask)
+
+    start = reading.begin(model, batch_size, steps)
+    return lax.scan(one_piece, start, (jnp.arange(text.number), text))[1]
