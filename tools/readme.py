@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import language_tables
 import study_tables
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -55,11 +56,17 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "demo": demo,
         "sequences": partial(study_tables.sequences, ROOT),
         "generalisation": partial(study_tables.generalisation, ROOT),
+        "language": partial(language_tables.perplexities, ROOT, "results"),
         "bench": bench,
     },
     "docs/reproduction.md": {
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),
+    },
+    "docs/language.md": {
+        "perplexities": partial(language_tables.perplexities, ROOT, "../results"),
+        "keys": partial(language_tables.keys, ROOT, "../results"),
+        "speed": partial(language_tables.speed, ROOT, "../results"),
     },
 }
 

@@ -60,5 +60,5 @@ def test_the_figure(followed, tmp_path: pathlib.Path, monkeypatch: pytest.Monkey
 
 def test_without_matplotlib(followed, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(LantmError, match=r"pip install 'lantm\[plots\]'"):
+    with pytest.raises(LantmError, match=r"pip install 'lantm\[figures\]'"):
         draw_footprints(tmp_path / "keys.png", "title", followed[2], read_heads=1)

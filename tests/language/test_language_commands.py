@@ -10,6 +10,7 @@ from small_machines import MACHINES
 
 from lantm.cli import main
 from lantm.cli.language import COMMANDS
+from lantm.cli.parse import published
 from lantm.experiments import account, language, language_machine
 from lantm.training import RunFolder
 
@@ -103,6 +104,14 @@ def test_keys(lantm, run_folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert "norm of write keys" in text.out
 
 
+def test_where_a_text_lies_is_not_published() -> None:
+    assert (
+        published("language eval", ["a run", "--data=/x", "--json"])
+        == "lantm language eval 'a run' --data=FOLDER --json"
+    )
+    assert published("reproduce", ["language", "--data", "/x"]) == "lantm reproduce language --data FOLDER"
+
+
 def test_help(lantm) -> None:
     for arguments in ((), ("--help",), ("help",)):
         said = lantm("language", *arguments)
@@ -169,7 +178,8 @@ def test_reproduce(lantm, text_folder: pathlib.Path, tmp_path: pathlib.Path, mon
     assert result["rows"] == rows
     assert (result["epochs"], len(result["tests"])) == (2, 2)
     assert result["training_seconds"] > 0
-    assert str(text_folder) not in json.dumps({**result, "command": ""})
+    assert str(text_folder) not in json.dumps(result)
+    assert result["command"].startswith("lantm reproduce language --data FOLDER --out")
     again = lantm(*asked)
     assert again.status == 0
     assert "epoch" not in again.out

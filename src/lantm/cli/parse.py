@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 import re
+import shlex
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -25,6 +26,17 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
             raise
         message = _in_one_line(said.getvalue(), arguments)
         raise LantmError(f"{message}; lantm {command} --help lists what there is") from None
+
+
+def published(command: str, arguments: Sequence[str]) -> str:
+    """The command as results name it: where a text lies is of one computer only."""
+    words = list(arguments)
+    for at, word in enumerate(words):
+        if word.startswith("--data="):
+            words[at] = "--data=FOLDER"
+        elif word == "--data" and at + 1 < len(words):
+            words[at + 1] = "FOLDER"
+    return shlex.join(["lantm", *command.split(), *words])
 
 
 def _wrapped(text: str) -> str:

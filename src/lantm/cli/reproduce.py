@@ -16,7 +16,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.interrupt import interruptible
-from lantm.cli.parse import parse
+from lantm.cli.parse import parse, published
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
 from lantm.experiments import RECIPES, STUDIES, Cell, Conduct, Request, Study, from_zoo, reproduce
@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> int:
     console = Console(stderr=chosen.json)
     if chosen.quick:
         _say(console, "A quick version: short problems, few epochs, few seeds. Its figures are not the paper's.")
-    command = shlex.join(["lantm", "reproduce", *arguments])
+    command = published("reproduce", arguments)
     results = chosen.out or pathlib.Path("runs/quick" if chosen.quick else "results")
     rows, stopped = [], False
     with _conduct(console, chosen.minutes) as conduct:

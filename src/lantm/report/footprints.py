@@ -16,7 +16,7 @@ def draw_footprints(path: pathlib.Path, title: str, steps: Footprints, read_head
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise LantmError("figures need matplotlib: pip install 'lantm[plots]'") from error
+        raise LantmError("figures need matplotlib: pip install 'lantm[figures]'") from error
     keys, shared, remembered = (np.asarray(field, np.float64) for field in steps)
     figure = Figure(figsize=(12, 3.8), layout="constrained", dpi=120)
     figure.suptitle(title)

@@ -10,7 +10,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.language.runs import open_run
-from lantm.cli.parse import parse
+from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.language import Examiner
 from lantm.provenance import provenance
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
     rows = perplexity_rows(run.experiment, validation, test)
     if chosen.save:
         record = {
-            "command": f"lantm language eval {' '.join(arguments)}",
+            "command": published("language eval", arguments),
             "rows": rows,
             "experiment": run.experiment.published(),
             "text": run.corpus.facts(),

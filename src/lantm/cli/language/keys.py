@@ -13,7 +13,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.language.runs import open_run
-from lantm.cli.parse import parse
+from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.language.footprints import find, follow
 from lantm.language.pieces import cut
@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
     record |= {name: round(value, 4) for name, value in found._asdict().items()}
     if chosen.save:
         origin = {
-            "command": f"lantm language keys {' '.join(arguments)}",
+            "command": published("language keys", arguments),
             "experiment": experiment.published(),
             "epoch": run.epoch,
             "best_epoch": int(run.learners.best_epoch[index]),

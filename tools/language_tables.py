@@ -1,0 +1,105 @@
+"""The tables of docs/language.md and of README's section on language; `results` is the way there from the page."""
+
+import json
+import pathlib
+from typing import Any
+
+from study_tables import table
+
+MODELS = ("lstm", "lantm-invnorm", "lantm-softmax")
+PAPER = {"lstm": (130, 124), "lantm-invnorm": (128, 123), "lantm-softmax": (134, 130)}
+PLATFORMS = ("cpu", "gpu")
+
+
+def perplexities(root: pathlib.Path, results: str) -> str:
+    """Ours beside the paper's."""
+    rows, origins = [], []
+    for model in MODELS:
+        result = _read(root, f"language/{model}.json")
+        paper = [str(figure) for figure in PAPER[model]]
+        if result is None:
+            rows.append([model, *paper, "not run", "not run", "", "", ""])
+            continue
+        validation, test = result["rows"]
+        rows.append(
+            [
+                model,
+                *paper,
+                f"{validation['perplexity']:.1f}",
+                f"{test['perplexity']:.1f}",
+                f"{test['median_perplexity']:.1f} of {test['seeds']}",
+                str(result["best_epochs"][test["best_seed"] - result["experiment"]["first_seed"]]),
+                "pass" if test["pass"] else "fail",
+            ]
+        )
+        origins.append(f"[{model}]({results}/language/{model}.json) {_origin(result['scored'])}")
+    head = ["model", "paper: validation", "test", "ours: validation", "test", "median of seeds, test", "epochs", ""]
+    return table(head, rows) + _sources(origins, "`lantm reproduce language --data FOLDER` does it")
+
+
+def speed(root: pathlib.Path, results: str) -> str:
+    """Words a second, by device."""
+    rows, origins = [], []
+    for platform in PLATFORMS:
+        result = _read(root, f"language-speed-{platform}.json")
+        if result is None:
+            rows.append([platform, "not run", "", "", "", ""])
+            continue
+        rows += [
+            [
+                platform,
+                row["name"],
+                str(row["seeds"]),
+                f"{row['words_a_second']:,}",
+                f"{row['seconds_an_epoch']:,.0f} s",
+                f"{row['waiting_percent']:.2f}%",
+            ]
+            for row in result["training"]
+        ]
+        origins.append(f"[{platform}]({results}/language-speed-{platform}.json) {_origin(result)}")
+    head = ["device", "model", "seeds at once", "words a second, all seeds", "an epoch", "waiting for data"]
+    return table(head, rows) + _sources(origins, "`python -m benchmarks.language` does it")
+
+
+def keys(root: pathlib.Path, results: str) -> str:
+    """What the heads of a trained machine did."""
+    rows, origins = [], []
+    for model in ("lantm-invnorm", "lantm-softmax"):
+        found = _read(root, f"language-keys-{model}.json")
+        if found is None:
+            rows.append([model, "not run", "", "", "", ""])
+            continue
+        rows.append(
+            [
+                model,
+                f"{found['first_read_norm']:.3g} → {found['last_read_norm']:.3g}",
+                f"{found['first_write_norm']:.3g} → {found['last_write_norm']:.3g}",
+                f"{found['distance']:.3g}",
+                f"{found['spread']:.3g}",
+                f"{found['shared_over']:.1f} of {found['remembered']:.0f}",
+            ]
+        )
+        origins.append(f"[{model}]({results}/language-keys-{model}.json) {_origin(found['scored'])}")
+    head = [
+        "model",
+        "norm of read keys, first → last",
+        "of write keys",
+        "read key to the middle of the memories",
+        "memories around their middle",
+        "memories a reading is spread over",
+    ]
+    return table(head, rows) + _sources(origins, "`lantm language keys RUN` does it")
+
+
+def _read(root: pathlib.Path, name: str) -> dict[str, Any] | None:
+    path = root / "results" / name
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def _origin(record: dict[str, Any]) -> str:
+    return f"{record['date'][:10]}, {record['device']}"
+
+
+def _sources(origins: list[str], otherwise: str) -> str:
+    """Where the numbers come from."""
+    return f"\n\n<sub>{'; '.join(origins) if origins else f'Nothing is run yet: {otherwise}.'}</sub>"
