@@ -42,7 +42,7 @@ def test_every_flag_is_explained(lantm) -> None:
         "--optimiser {rmsprop,adam,adagrad} The rule that turns gradients into steps.",
         "--geometry STR The key space and its group",
         "--seeds INT How many seeds to train side by side",
-        "TASK What to learn: copy, reverse, bigramFlip, double, addition, or your own as module:Name.",
+        "TASK What to learn: copy, reverse, bigramFlip, double, addition, programs, or your own as module:Name.",
     ):
         assert words in text
 

@@ -34,6 +34,16 @@ def test_the_papers_integers(task: str, model: ModelName, count: int) -> None:
     assert account(machine, make_task(task).vocabulary).paper == count
 
 
+@pytest.mark.parametrize(
+    ("model", "count"), [("lstm", 127_890), ("lantm-invnorm", 212_149), ("lantm-softmax", 212_149)]
+)
+def test_the_papers_integers_for_programs(model: ModelName, count: int) -> None:
+    """With one embedding table, and for SoftMax without a temperature: a row of the heads, 128 weights and a bias."""
+    found = account(preset("programs", model).machine, make_task("programs").vocabulary)
+    temperature = 129 if model == "lantm-softmax" else 0
+    assert found.ours + found.second_bias + found.dead_start - temperature == count
+
+
 @pytest.mark.parametrize("task", list(TASKS))
 def test_the_papers_formula(task: str) -> None:
     vocabulary = make_task(task).vocabulary

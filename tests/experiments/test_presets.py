@@ -9,7 +9,7 @@ import pytest
 from lantm.errors import LantmError
 from lantm.experiments import MODELS, RECIPES, preset
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.tasks import TASKS
+from lantm.tasks import TASKS, Lengths
 from lantm.training import ModelName, Recipe
 from lantm.training.learner import begin, train_epoch
 
@@ -68,6 +68,25 @@ def test_every_model_can_be_trained(model: ModelName) -> None:
     assert jax.tree.structure(after) == jax.tree.structure(learner)
     assert jax.tree.leaves(after) == jax.tree.leaves(learner)
     assert report.loss.shape == ()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_papers_programs(model: ModelName) -> None:
+    """Section 4.2 and appendix, "python programs"."""
+    experiment = preset("programs[kinds=loop]", model)
+    machine, recipe = experiment.machine, experiment.recipe
+    assert (machine.cells, machine.embedding, machine.forget_bias) == (128, 100, 1.0)
+    if isinstance(machine, LstmConfig):
+        assert (machine.layers, machine.weight_range) == (1, 0.08)
+    else:
+        assert (machine.memory_width, machine.weight_range) == (128, 0.0008)
+        assert (machine.write_gate_bias, machine.normalise_steps) == (0.0, False)
+        assert model == f"lantm-{machine.weighting}"
+    assert (recipe.optimiser, recipe.learning_rate) == ("rmsprop", 0.002)
+    assert (recipe.schedule, recipe.plateau_factor, recipe.validation_memory) == ("validation", 0.8, 4)
+    assert recipe.mixed_lengths
+    task = experiment.build_task()
+    assert (task.train_lengths, task.lengths_at(1)) == (Lengths(2, 4), Lengths(4, 4))
 
 
 def test_names_that_lead_nowhere() -> None:

@@ -1,8 +1,9 @@
-"""What holds for the batches of every task: layout, masks, mixed lengths, compilation, text."""
+"""Batches of tasks whose sizes follow from the length: layout, masks, mixed lengths, compilation, text."""
 
 import collections
 import doctest
 import importlib
+import pkgutil
 from collections.abc import Callable
 
 import jax
@@ -12,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lantm.tasks
 from lantm.errors import LantmError
-from lantm.tasks import TASKS, Addition, Batch, BigramFlip, Copy, Lengths, Reverse, Task, make_task
+from lantm.tasks import TASKS, Addition, Batch, BigramFlip, Copy, Lengths, Reverse, SizedTask, Task, make_task
 
-ALL_TASKS = [make_task(name) for name in TASKS] + [BigramFlip(unit="bigrams")]
+ALL_TASKS = [task for task in map(make_task, TASKS) if isinstance(task, SizedTask)] + [BigramFlip(unit="bigrams")]
 every_task = pytest.mark.parametrize("task", ALL_TASKS, ids=lambda task: f"{task.name}{vars(task).get('unit', '')}")
 
 one_of_each_family = pytest.mark.parametrize("task", [Copy(), Addition()])
@@ -238,11 +240,11 @@ def test_half_a_bigram_has_no_length() -> None:
 
 
 def test_unknown_tasks() -> None:
-    assert list(TASKS) == ["copy", "reverse", "bigramFlip", "double", "addition"]
+    assert list(TASKS) == ["copy", "reverse", "bigramFlip", "double", "addition", "programs"]
     with pytest.raises(LantmError, match="did you mean 'reverse'"):
         make_task("revers")
 
 
-@pytest.mark.parametrize("module", ["", ".lengths", ".base", ".permutation", ".arithmetic"])
+@pytest.mark.parametrize("module", ["", *(f".{one.name}" for one in pkgutil.iter_modules(lantm.tasks.__path__))])
 def test_examples_in_docstrings(module: str) -> None:
     assert doctest.testmod(importlib.import_module(f"lantm.tasks{module}")).failed == 0

@@ -47,7 +47,9 @@ def learners(recipe: Recipe, task: Task, seeds: list[int]) -> Learner:
         model = Parrot(task.vocabulary, seed_key(seed, INITIALISE))
         zero = jnp.zeros((), jnp.int32)
         infinite, least = jnp.full((), jnp.inf), jnp.full((), -1.0)
-        return Learner(seed, model, recipe.transform().init(model), jnp.ones(()), infinite, zero, model, least, zero)
+        recent = jnp.full((recipe.validation_memory,), -1.0)
+        optimiser = recipe.transform().init(model)
+        return Learner(seed, model, optimiser, jnp.ones(()), infinite, zero, recent, model, least, zero)
 
     return jax.vmap(begin)(jnp.asarray(seeds, jnp.int32))
 

@@ -20,7 +20,7 @@ from lantm.machine import Schedule
 from lantm.seeds import TRAIN, seed_key, shared_key
 from lantm.tasks import Copy, Lengths
 from lantm.training import EpochReport, Learner, Recipe
-from lantm.training.learner import _close_epoch, remember_best
+from lantm.training.learner import _close_epoch, heed_test, remember_best
 
 TASK = Copy(data_symbols=5, train_lengths=Lengths(2, 9))
 RECIPE = Recipe(learning_rate=0.05, epochs=4, batches=2, batch_size=4, clip=0.2, patience=5)
@@ -130,6 +130,43 @@ def test_the_plateau_rule_for_any_losses(losses: list[float], begin: int, patien
         learner, report = _close_epoch(recipe, learner, jnp.array([loss]), jnp.ones(1), jnp.asarray(epoch))
         rates.append(float(report.rate))
     np.testing.assert_allclose(rates, simulated_rates(recipe, np.array(losses)), rtol=1e-5)
+
+
+def simulated_validation(recipe: Recipe, tests: list[float]) -> list[float]:
+    """The paper's rule for programs: what is left of the rate after each test; a test is taken every tenth epoch."""
+    scale, scales = 1.0, []
+    for number, fine in enumerate(tests, start=1):
+        before = tests[max(0, number - 1 - 4) : number - 1]
+        if before and fine < max(before) and number * 10 >= max(recipe.plateau_start, 50 * bool(recipe.curriculum)):
+            scale *= recipe.plateau_factor
+        scales.append(scale)
+    return scales
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tests=st.lists(st.sampled_from([10.0, 20.0, 30.0, 40.0]), min_size=10, max_size=10),
+    begin=st.sampled_from([0, 30]),
+    curriculum=st.sampled_from([0.0, 0.5]),
+)
+def test_the_validation_rule_for_any_tests(tests: list[float], begin: int, curriculum: float) -> None:
+    recipe = dataclasses.replace(
+        RECIPE, schedule="validation", epochs=100, plateau_start=begin, plateau_factor=0.8, curriculum=curriculum
+    )
+    learner = jax.tree.map(lambda leaf: leaf[0], begun())
+    scales = []
+    for number, fine in enumerate(tests, start=1):
+        learner = heed_test(recipe, learner, jnp.asarray(fine), jnp.asarray(10 * number))
+        scales.append(float(learner.rate_scale))
+    np.testing.assert_allclose(scales, simulated_validation(recipe, tests), rtol=1e-5)
+
+
+def test_under_the_validation_rule_losses_do_not_count() -> None:
+    recipe = dataclasses.replace(RECIPE, schedule="validation", plateau_start=0, plateau_patience=1)
+    learner = jax.tree.map(lambda leaf: leaf[0], begun())
+    for epoch in (1, 2, 3):
+        learner, report = _close_epoch(recipe, learner, jnp.array([1.0]), jnp.ones(1), jnp.asarray(epoch))
+    assert float(report.rate) == pytest.approx(recipe.learning_rate)
 
 
 # Lengths.

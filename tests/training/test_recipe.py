@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from lantm.errors import LantmError
+from lantm.tasks import Lengths
 from lantm.training import Recipe
 
 Tree = dict[str, np.ndarray]
@@ -129,6 +130,17 @@ def test_the_share_of_lengths() -> None:
     assert float(Recipe().share_of_lengths(jnp.asarray(1))) == 1.0
 
 
+def test_a_curriculum_with_a_focus_is_part_the_hardest_and_part_all_there_is() -> None:
+    recipe = Recipe(epochs=100, curriculum=0.5, curriculum_focus=0.8)
+    keys = jax.random.split(jax.random.key(0), 3000)
+    draw = jax.jit(jax.vmap(lambda key, epoch: recipe.draw_length(Lengths(2, 4), epoch, key), in_axes=(0, None)))
+    for epoch, hardest in ((1, 2), (16, 2), (17, 3), (33, 3), (34, 4), (100, 4)):
+        lengths, counts = np.unique(draw(keys, epoch), return_counts=True)
+        shares = dict(zip(lengths.tolist(), counts / 3000, strict=True))
+        for length in (2, 3, 4):
+            assert shares[length] == pytest.approx(0.2 / 3 + 0.8 * (length == hardest), abs=0.04)
+
+
 @pytest.mark.parametrize(
     ("field", "values"),
     [
@@ -138,6 +150,8 @@ def test_the_share_of_lengths() -> None:
         ("momentum", [-0.1, 1.0, math.nan]),
         ("plateau_factor", [0.0, 1.5, math.nan]),
         ("curriculum", [-0.1, 1.1, math.nan]),
+        ("curriculum_focus", [-0.1, 1.1, math.nan]),
+        ("validation_memory", [0, -1]),
         ("plateau_start", [-1, 2**31]),
         ("plateau_patience", [0, -1]),
         ("epochs", [0, 2**31]),

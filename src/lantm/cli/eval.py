@@ -34,7 +34,7 @@ class Arguments:
     lengths: tuple[int, ...] = ()
     """Exact lengths to score at."""
     scales: tuple[int, ...] = ()
-    """Multiples of the training lengths to score at; 1 2 4 when neither lengths nor scales are given."""
+    """Multiples of the training lengths to score at; the task's usual ones (1 2 4) when neither are given."""
     problems: int = 3200
     """Problems at each, rounded up to whole batches."""
     batch_size: int = 32
@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> int:
 
 def _asked(task: Task, chosen: Arguments) -> list[tuple[str, Lengths]]:
     """What to score at, with the label of each."""
-    scales = chosen.scales or (() if chosen.lengths else (1, 2, 4))
+    scales = chosen.scales or (() if chosen.lengths else task.usual_scales)
     asked = [(f"{scale}x", task.lengths_at(scale)) for scale in scales]
     for length in chosen.lengths:
         task.check_length(length)

@@ -21,8 +21,9 @@ class Arguments:
     """Let a trained machine answer a problem, and say whether it is right.
 
     Text for copy, reverse and bigramFlip ("hello"), a number for double ("829"), a sum for addition
-    ("423 + 94"). The answer is shown as the paper shows worked problems: `$` is the end symbol, `*` stands
-    under what is wrong, and numbers have their most significant digit first.
+    ("423 + 94"), a program for programs ("print((14*5608))", which is compared with the grammar and never
+    executed). The answer is shown as the paper shows worked problems: `$` is the end symbol, `*` stands under
+    what is wrong, and numbers have their most significant digit first.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]

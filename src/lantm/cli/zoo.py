@@ -16,7 +16,6 @@ from lantm import zoo
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.experiments import promote
-from lantm.experiments.promotion import SCALES
 from lantm.training import RunFolder
 
 
@@ -46,8 +45,8 @@ class AddArguments:
     """Which seed's machine; by default the one with the best mean coarse score over the scales."""
     name: str | None = None
     """What to call it; by default TASK-MODEL."""
-    scales: tuple[int, ...] = SCALES
-    """Multiples of the training lengths to choose and score at."""
+    scales: tuple[int, ...] = ()
+    """Multiples of the training lengths to choose and score at; the task's usual ones (1 2 4) unless given."""
     problems: int = 3200
     """Fresh problems for each figure."""
     shelf: pathlib.Path = zoo.SHELF
@@ -69,8 +68,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _add(chosen: AddArguments) -> int:
-    if chosen.problems < 1 or not chosen.scales:
-        raise LantmError("problems is a whole number from 1 on, and there is at least one scale")
+    if chosen.problems < 1:
+        raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
     run = RunFolder.open(chosen.run)
     name = chosen.name or zoo.zoo_name(run.experiment())
     shown = [("before", zoo.load(name, chosen.shelf))] if name in zoo.names(chosen.shelf) else []

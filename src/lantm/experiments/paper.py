@@ -38,6 +38,16 @@ FURTHER: dict[tuple[str, str], dict[int, Figures]] = {
 }
 """At further multiples of the longest training length, where the paper gives them."""
 
+PROGRAMS: dict[tuple[str, str], Figures] = {
+    ("all", "lstm"): Figures(35, 66),
+    ("all", "lantm-invnorm"): Figures(39, 74),
+    ("all", "lantm-softmax"): Figures(35, 67),
+    ("loop", "lstm"): Figures(0, 51),
+    ("loop", "lantm-invnorm"): Figures(0, 55),
+    ("loop", "lantm-softmax"): Figures(0, 55),
+}
+"""By kinds of programs and model, on programs of four digits (section 4.2, both tables)."""
+
 
 LANGUAGE: dict[str, dict[str, int]] = {
     "lantm-invnorm": {"validation": 128, "test": 123},

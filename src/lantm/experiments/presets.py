@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from lantm.errors import LantmError
+from lantm.experiments.programs_preset import programs
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.training import Experiment, ModelName, Recipe
 
@@ -30,24 +31,26 @@ def preset(task: str, model: ModelName, recipe: str = "paper") -> Experiment:
     """The experiment of a task, a model and a recipe; a task of one's own gets the sizes of copy."""
     name = task.partition("[")[0]
     machine: LantmConfig | LstmConfig
+    if model not in MODELS:
+        raise LantmError(f"unknown model {model!r}: known are {', '.join(MODELS)}")
+    if recipe not in RECIPES:
+        raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
+    if name == "programs":
+        return Experiment(task, model, *programs(model, recipe), recipe_name=recipe)
     if model == "lstm":
         machine = LstmConfig(**_LSTM_SIZES.get(name, {}))
         # No schedule, and tests every 200 epochs (appendix, "Training and testing").
         training = Recipe(learning_rate=0.0002, schedule="constant", test_every=200, epochs=10_000)
-    elif model in MODELS:
+    else:
         sizes = _SIZES.get(name, {})
         if model == "lantm-softmax":
             sizes = {"weighting": "softmax", **sizes, **_SOFTMAX_SIZES.get(name, {})}
         machine = LantmConfig(**sizes)
         training = Recipe(learning_rate=_RATES.get(name, 0.02))
-    else:
-        raise LantmError(f"unknown model {model!r}: known are {', '.join(MODELS)}")
     if recipe == "robust":
         machine, training = _robust(machine, training)
     elif recipe == "demo":
         machine, training = _demo(machine, training)
-    elif recipe != "paper":
-        raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
     return Experiment(task, model, machine, training, recipe_name=recipe)
 
 

@@ -12,21 +12,21 @@ from lantm.provenance import provenance
 from lantm.report import score_row
 from lantm.training import RunFolder, load_learners
 
-SCALES = (1, 2, 4)
-"""Multiples of the training lengths that a machine of the zoo is chosen and scored at."""
-
 
 def promote(
     run: RunFolder,
     seed: int | None = None,
     name: str | None = None,
-    scales: tuple[int, ...] = SCALES,
+    scales: tuple[int, ...] = (),
     problems: int = 3200,
     shelf: pathlib.Path = zoo.SHELF,
 ) -> zoo.Shipped:
-    """Puts a machine of a run into the zoo: the given seed's, or the one with the best mean coarse score."""
+    """Puts a machine of a run into the zoo: the given seed's, or the one with the best mean coarse score.
+
+    It is chosen and scored at the given multiples of the training lengths, or at the task's usual ones.
+    """
     experiment, task, _, learners, _ = load_learners(run)
-    labels = {f"{scale}x": task.lengths_at(scale) for scale in scales}
+    labels = {f"{scale}x": task.lengths_at(scale) for scale in scales or task.usual_scales}
     if seed is None:
         choosing = Scorer(task, labels, experiment.seeds)(
             learners.best_model, learners.seed, min(CHOOSING_PROBLEMS, problems), CHOOSING

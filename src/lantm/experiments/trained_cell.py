@@ -90,6 +90,8 @@ class TrainedCell(Cell):
         with conduct.watch(self.experiment) as watch:
             result = train(self.experiment, run, resume, watch, conduct.stop, conduct.say)
         add_seconds(folder, result.seconds)
+        rate = _rate(self.experiment, result.epoch, folder)
+        conduct.say(f"{self.run_name}: {rate:,.0f} problems a second, compilation and tests included")
         if result.complete:
             learners, task = result.learners, self.experiment.build_task()
             machines = Machines(self.experiment, task, learners.best_model, learners.seed, result.epoch)
@@ -123,6 +125,7 @@ class TrainedCell(Cell):
             "best_epochs": [int(epoch) for epoch in learners.best_epoch],
             "tests": tests,
             "training_seconds": seconds_spent(folder),
+            "problems_a_second": round(_rate(experiment, epoch, folder), 1),
             "scoring_seconds": round(time.monotonic() - began, 1),
             "trained": run.provenance(),
             "scored": provenance(),
@@ -201,3 +204,10 @@ def _of_tests(tests: Mapping[str, Any] | None) -> Row:
         "epochs_until_solved": statistics.median(solved) if solved else None,
         "epochs_until_solved_by_seed": first,
     }
+
+
+def _rate(experiment: Experiment, epochs: int, folder: pathlib.Path) -> float:
+    """Problems trained on a second, all seeds together; compilation and tests take their time too."""
+    recipe = experiment.recipe
+    problems = epochs * recipe.batches * recipe.batch_size * experiment.seeds
+    return problems / max(seconds_spent(folder), 1e-3)

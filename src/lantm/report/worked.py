@@ -16,7 +16,7 @@ Numbers have their most significant digit first, `$` is the end symbol, and `*` 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lantm.tasks import NumberTask, Task
+from lantm.tasks import NumberTask, Programs, Task
 
 _END = "$"
 
@@ -39,7 +39,7 @@ def worked_problem(task: Task, inputs: Sequence[int], targets: Sequence[int], pr
 
 def work_out(task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int]) -> Worked:
     """The same, line by line; the lines of numbers are as long as each other, digit under digit."""
-    arithmetic = isinstance(task, NumberTask)
+    arithmetic = isinstance(task, NumberTask | Programs)
 
     def line(symbols: Sequence[int]) -> list[str]:
         names = [_END if symbol == task.end_of_output else task.symbol_name(symbol) for symbol in symbols]
@@ -59,6 +59,8 @@ def _problem(task: Task, names: list[str]) -> list[str]:
         return ["  " + "".join(names[1::2][::-1]), "+ " + "".join(names[0::2][::-1])]
     if task.name == "double":
         return ["2 x", "  " + "".join(names[::-1])]
+    if isinstance(task, Programs):
+        return "".join(names).split(";")
     return [task.name, "  " + "".join(names)]
 
 

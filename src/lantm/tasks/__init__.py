@@ -12,9 +12,11 @@ from lantm.tasks.arithmetic import Addition, Double, NumberTask
 from lantm.tasks.base import Batch, Task
 from lantm.tasks.lengths import Lengths
 from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
+from lantm.tasks.programs import Programs
+from lantm.tasks.sized import SizedTask
 
 TASKS: Registry[Task] = Registry("task", Task)  # type: ignore[type-abstract]
-for _task in (Copy, Reverse, BigramFlip, Double, Addition):
+for _task in (Copy, Reverse, BigramFlip, Double, Addition, Programs):
     TASKS.add(_task.name, _task)
 
 
@@ -36,8 +38,10 @@ __all__ = [
     "Double",
     "Lengths",
     "NumberTask",
+    "Programs",
     "Reverse",
     "SequenceTask",
+    "SizedTask",
     "Task",
     "make_task",
 ]

@@ -11,11 +11,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from lantm.errors import LantmError
-from lantm.tasks.base import Count, Task
+from lantm.tasks.base import Count
 from lantm.tasks.lengths import Lengths
+from lantm.tasks.sized import SizedTask
 
 
-class NumberTask(Task):
+class NumberTask(SizedTask):
     """A task on decimal numbers of `length` digits each, padded with zeros.
 
     A number is uniform in [0, 10^k) for k digits, so its digits are independent and uniform. (The appendix

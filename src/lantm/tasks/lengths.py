@@ -44,5 +44,12 @@ class Lengths:
 
     def sample(self, key: PRNGKeyArray, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
         """One of the lengths, each as likely as the others; or of the shortest `share` of them."""
-        count = jnp.clip(jnp.ceil(self.count * share), 1, self.count).astype("int32")
-        return self.smallest + self.stride * jax.random.randint(key, (), 0, count, dtype="int32")
+        return self.smallest + self.stride * jax.random.randint(key, (), 0, self._first(share), dtype="int32")
+
+    def longest(self, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
+        """The longest of the shortest `share` of the lengths."""
+        return self.smallest + self.stride * (self._first(share) - 1)
+
+    def _first(self, share: float | Float[Array, ""]) -> Int[Array, ""]:
+        """How many lengths a share of them is: at least one."""
+        return jnp.clip(jnp.ceil(self.count * jnp.asarray(share)), 1, self.count).astype("int32")

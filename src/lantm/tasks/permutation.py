@@ -8,14 +8,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from lantm.errors import LantmError
-from lantm.tasks.base import Count, Task
+from lantm.tasks.base import Count
 from lantm.tasks.lengths import Lengths
+from lantm.tasks.sized import SizedTask
 
 PRINTABLE_ASCII = "".join(map(chr, range(ord(" "), ord("~") + 1)))
 GREEK_LETTERS = "αβγδεζηθκλμξπρστφχψωΓΔΘΛΞΠΣΦΨΩ"  # those unlike Latin letters
 
 
-class SequenceTask(Task):
+class SequenceTask(SizedTask):
     """A task on sequences of characters: text in, text out.
 
     The paper's vocabulary of 128 is read as 125 data symbols and three markers, which its parameter counts

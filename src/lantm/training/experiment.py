@@ -23,7 +23,7 @@ class Experiment:
     """What a run folder says it holds."""
 
     task: str
-    """What to learn: copy, reverse, bigramFlip, double, addition, or module:Name."""
+    """What to learn: copy, reverse, bigramFlip, double, addition, programs, or module:Name."""
     model: ModelName
     """The paper's name of the model."""
     machine: LantmConfig | LstmConfig

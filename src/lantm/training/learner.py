@@ -27,6 +27,7 @@ class Learner(NamedTuple):
     rate_scale: Float[Array, ""]  # what plateaus have made of the learning rate
     best_loss: Float[Array, ""]
     best_age: Int[Array, ""]  # epochs since the best loss, or since the rate fell
+    recent: Float[Array, " tests"]  # fine scores of the last tests, newest last; below zero: not yet taken
     best_model: Model  # the weights with the best test so far
     best_score: Float[Array, ""]
     best_epoch: Int[Array, ""]
@@ -52,6 +53,7 @@ def begin(experiment: Experiment, task: Task, seed: Int[Array, ""]) -> Learner:
         rate_scale=jnp.ones(()),
         best_loss=jnp.full((), jnp.inf, float),
         best_age=jnp.zeros((), jnp.int32),
+        recent=jnp.full((experiment.recipe.validation_memory,), -1.0, float),
         best_model=model,
         best_score=jnp.full((), -1.0, float),
         best_epoch=jnp.zeros((), jnp.int32),
@@ -64,8 +66,7 @@ def train_epoch(recipe: Recipe, task: Task, learner: Learner, epoch: Int[Array, 
 
     def step(learner: Learner, at: Array) -> tuple[Learner, tuple[Array, Array]]:
         keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
-        share = recipe.share_of_lengths(epoch)
-        lengths = jax.vmap(lambda key: task.train_lengths.sample(key, share))(keys)
+        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key))(keys)
         lengths = lengths if recipe.mixed_lengths else lengths[0]
         key = seed_key(learner.seed, TRAIN, epoch, at)
         return _learn(recipe, learner, task.sample(key, recipe.batch_size, lengths, longest), epoch)
@@ -118,6 +119,16 @@ def _close_epoch(
         rate_scale=jnp.where(falls, learner.rate_scale * recipe.plateau_factor, learner.rate_scale),
     )
     return learner, report
+
+
+def heed_test(recipe: Recipe, learner: Learner, fine: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
+    """The validation rule: the rate falls whenever a test is worse than the best of the few before it."""
+    begun = (epoch >= recipe.plateau_start) & (recipe.share_of_lengths(epoch) >= 1)
+    falls = begun & (fine < jnp.max(learner.recent))
+    return learner._replace(
+        recent=jnp.append(learner.recent[1:], fine),
+        rate_scale=jnp.where(falls, learner.rate_scale * recipe.plateau_factor, learner.rate_scale),
+    )
 
 
 def remember_best(learner: Learner, score: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:

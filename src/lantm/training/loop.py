@@ -16,7 +16,8 @@ from lantm.seeds import EVALUATE, TEST, device_mesh, over_seeds, place
 from lantm.tasks import Task
 from lantm.training.events import EventFiles
 from lantm.training.experiment import Experiment
-from lantm.training.learner import EpochReport, Learner, begin, remember_best, train_epoch
+from lantm.training.learner import EpochReport, Learner, begin, heed_test, remember_best, train_epoch
+from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
 from lantm.training.run_folder import RunFolder
 
@@ -85,6 +86,7 @@ def train(
 
     one_epoch = over_seeds(partial(train_epoch, recipe, task), mesh, donate_argnums=0)
     keep_best = over_seeds(_remember, mesh)
+    heed = over_seeds(partial(_heed, recipe), mesh)
     longest = max(task.lengths_at(scale).largest for scale in (1, *recipe.test_scales))
     examiner = Examiner(task, longest, experiment.seeds, recipe.batch_size)
     recorder = Recorder(experiment, task, folder.recordings_path)
@@ -111,6 +113,9 @@ def train(
                 )
                 merit = _merit([tests[scale] for scale in recipe.selecting])
                 learners = keep_best((learners, place(jnp.asarray(merit), mesh)), jnp.asarray(epoch))
+                if recipe.schedule == "validation":
+                    fine = np.mean([scores.fine for scores in tests.values()], axis=0, dtype=np.float32)
+                    learners = heed((learners, place(jnp.asarray(fine), mesh)), jnp.asarray(epoch))
                 rows += _test_rows(experiment, epoch, tests)
                 folder.append_metrics(rows)
                 recorder.write()
@@ -141,6 +146,11 @@ def train(
 def _remember(learner_and_merit: tuple[Learner, Any], epoch: Any) -> Learner:
     learner, merit = learner_and_merit
     return remember_best(learner, merit, epoch)
+
+
+def _heed(recipe: Recipe, learner_and_fine: tuple[Learner, Any], epoch: Any) -> Learner:
+    learner, fine = learner_and_fine
+    return heed_test(recipe, learner, fine, epoch)
 
 
 def _test(

@@ -4,11 +4,13 @@ import dataclasses
 import math
 from typing import Literal
 
+import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.errors import LantmError
+from lantm.tasks import Lengths
 
 _LARGEST = 2**31 - 1  # of the integers that programs are compiled with
 
@@ -27,14 +29,17 @@ class Recipe:
     """Heavy-ball momentum of RMSProp: the other reading of the paper's "RMSProp with momentum .95"."""
     clip: float | None = 10.0
     """The largest norm of the whole gradient; None does not clip."""
-    schedule: Literal["plateau", "cosine", "constant"] = "plateau"
-    """How the rate changes: halved on plateaus of the training loss (the paper), along a cosine, or not."""
+    schedule: Literal["plateau", "validation", "cosine", "constant"] = "plateau"
+    """How the rate falls: on plateaus of the training loss, when a test is worse than one before it, along a cosine,
+    or not at all. The first is the paper's for sequences, the second its for programs."""
     plateau_start: int = 100
-    """Epochs before the plateau rule begins."""
+    """Epochs before the plateau or validation rule begins; the latter also waits for the curriculum's end."""
     plateau_patience: int = 30
     """Epochs without a better training loss after which the rate falls."""
     plateau_factor: float = 0.5
-    """What the rate is multiplied with then."""
+    """What the rate is multiplied with then, by either rule."""
+    validation_memory: int = 4
+    """The validation rule: the rate falls when a test has a lower fine score than the best of this many before it."""
     epochs: int = 1000
     """Epochs to train."""
     batches: int = 10
@@ -45,6 +50,9 @@ class Recipe:
     """Let problems of different lengths share a batch, padded; by default a batch has one length, exactly."""
     curriculum: float = 0.0
     """Begin with the shortest problems and reach all lengths after this share of the epochs."""
+    curriculum_focus: float = 0.0
+    """Draw this share of the lengths to be the longest the curriculum has reached, and the rest from all there are; by
+    default they are drawn from all it has reached."""
     test_every: int = 20
     """Epochs between tests."""
     test_batches: int = 100
@@ -66,11 +74,13 @@ class Recipe:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to below 1")
         if not 0 < self.plateau_factor <= 1:
             raise LantmError(f"plateau_factor is {self.plateau_factor}: give a number above 0, at most 1")
-        if not 0 <= self.curriculum <= 1:
-            raise LantmError(f"curriculum is {self.curriculum}: give a number from 0 to 1")
+        for name in ("curriculum", "curriculum_focus"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
         if not 0 <= self.plateau_start <= _LARGEST:
             raise LantmError(f"plateau_start is {self.plateau_start}: give a whole number from 0 to {_LARGEST}")
-        for name in ("plateau_patience", "epochs", "batches", "batch_size", "test_every", "test_batches", "patience"):
+        counts = ("epochs", "batches", "batch_size", "test_every", "test_batches", "patience")
+        for name in ("plateau_patience", "validation_memory", *counts):
             if not 1 <= getattr(self, name) <= _LARGEST:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")
         if not self.test_scales or not all(1 <= scale <= _LARGEST for scale in self.test_scales):
@@ -102,6 +112,15 @@ class Recipe:
         if self.schedule == "cosine":
             plateau_scale = plateau_scale * 0.5 * (1 + jnp.cos(jnp.pi * epoch / self.epochs))
         return self.learning_rate * plateau_scale
+
+    def draw_length(self, lengths: Lengths, epoch: Int[Array, ""], key: PRNGKeyArray) -> Int[Array, ""]:
+        """A length to train on in an epoch."""
+        share = self.share_of_lengths(epoch)
+        if not self.curriculum_focus:
+            return lengths.sample(key, share)
+        key, focus_key = jax.random.split(key)
+        focused = jax.random.bernoulli(focus_key, self.curriculum_focus)
+        return jnp.where(focused, lengths.longest(share), lengths.sample(key))
 
     def share_of_lengths(self, epoch: Int[Array, ""]) -> Float[Array, ""]:
         """How far the curriculum has come: the share of the training lengths, shortest first, in use."""

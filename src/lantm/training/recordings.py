@@ -40,11 +40,17 @@ class Movements(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """What is in a file: every field has a leading axis of epochs and one of seeds."""
+    """What is in a file: every field has a leading axis of epochs and one of seeds.
+
+    Problems of one length may differ in size: of the time there is room for, each has its own `steps`, and answers
+    from step `writes` on.
+    """
 
     inputs: Int[Array, "*runs time"]
-    expected: Int[Array, "*runs answer"]
-    predicted: Int[Array, "*runs answer"]
+    expected: Int[Array, "*runs time"]
+    predicted: Int[Array, "*runs time"]
+    writes: Int[Array, "*runs"]
+    steps: Int[Array, "*runs"]
     movements: Movements | None
 
 
@@ -54,7 +60,6 @@ def _run(task: Task, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> Stret
     longest = task.train_lengths.largest
     batch = task.sample(seed_key(seed, RECORD, epoch), 1, longest, longest)
     output = model.trace(batch)
-    answer = slice(1 + task.input_size(longest), None)
     symbols = jnp.int16 if task.vocabulary < 2**15 else jnp.int32
     movements = None
     if (trace := output.trace) is not None:
@@ -68,8 +73,10 @@ def _run(task: Task, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> Stret
         )
     return Stretch(
         batch.inputs[:, 0].astype(symbols),
-        batch.targets[answer, 0].astype(symbols),
-        jnp.argmax(output.logits[answer, 0], axis=-1).astype(symbols),
+        batch.targets[:, 0].astype(symbols),
+        jnp.argmax(output.logits[:, 0], axis=-1).astype(symbols),
+        batch.writes[0],
+        batch.writes[0] + jnp.sum(batch.mask[:, 0], dtype="int32"),
         movements,
     )
 
@@ -174,16 +181,18 @@ def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Rec
         return taken.astype(np.float32) if taken.dtype == np.float16 else taken
 
     inputs, expected, predicted = (take(field).astype(int) for field in stretch[:3])
+    writes, steps = int(take(stretch.writes)), int(take(stretch.steps))
     heads = None
     if (moved := stretch.movements) is not None:
         machine: Any = experiment.machine
-        writes = len(inputs) - len(expected)
+        slots = int(machine.initial_slot) + machine.write_heads * writes
+        own = memories(take(moved.addresses)[:slots], take(moved.strengths)[:slots], machine.write_heads, writes)
         heads = Heads(
             read_heads=machine.read_heads,
-            keys=take(moved.keys),
-            key_gates=take(moved.key_gates),
-            action_gates=take(moved.action_gates),
-            memories=memories(take(moved.addresses), take(moved.strengths), machine.write_heads, writes),
-            seen=np.asarray(moved.seen),
+            keys=take(moved.keys)[:steps],
+            key_gates=take(moved.key_gates)[:steps],
+            action_gates=take(moved.action_gates)[:steps],
+            memories=own,
+            seen=np.minimum(moved.seen, slots)[:steps],
         )
-    return Recording(inputs, expected, predicted, heads)
+    return Recording(inputs[:steps], expected[writes:steps], predicted[writes:steps], heads)

@@ -1,0 +1,232 @@
+"""Short Python programs, to be executed (section 4.2 of the paper, after Zaremba and Sutskever, 2014)."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from lantm.batch import Batch
+from lantm.errors import LantmError
+from lantm.tasks.base import Count, Task
+from lantm.tasks.grammar import (
+    ALPHABET,
+    KINDS,
+    MOST_DIGITS,
+    SMALL,
+    TEMPLATES,
+    VARIABLES,
+    Program,
+    Template,
+    choices,
+    longest_answer,
+    longest_text,
+    understand,
+)
+from lantm.tasks.lengths import Lengths
+
+
+class Programs(Task):
+    """A program gives what it prints, from the last digit to the first, ended by `.`; a length is a number of digits.
+
+    >>> Programs().expected("print((14*5608))")
+    '78512'
+    >>> Programs().expected("b=1398;for x in range(10):b-=6843;print(b)")
+    '-67032'
+
+    The machine reads `<s> b = 1 3 ... ) </s> </s> ...` and is to answer `2 3 0 7 6 - .` from the first `</s>` on.
+
+    Operands are uniform in [1, 10^k) for k digits, small factors and loop counts in [1, 4k], variables among a to j;
+    all kinds are as likely. `kinds` leaves only some: `programs[kinds=loop]`, `programs[kinds=if+loop]`.
+    """
+
+    name: ClassVar[str] = "programs"
+    alphabet: ClassVar[str] = ALPHABET
+    end_name: ClassVar[str] = "."
+    usual_scales: ClassVar[tuple[int, ...]] = (1,)
+    data_symbols: ClassVar[int] = len(ALPHABET)
+    unused_symbols: ClassVar[int] = 0
+    train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 4))
+    kinds: str = eqx.field(static=True, default="all")
+
+    def __check_init__(self) -> None:
+        for kind in self.chosen_kinds:
+            if kind not in KINDS:
+                raise LantmError(f"there are no programs of the kind {kind!r}: known are {', '.join(KINDS)}, or all")
+        self.check_length(self.train_lengths.largest)
+
+    @property
+    def chosen_kinds(self) -> tuple[str, ...]:
+        """The kinds of programs that there are."""
+        return KINDS if self.kinds == "all" else tuple(dict.fromkeys(self.kinds.split("+")))
+
+    # Lengths.
+
+    def check_length(self, length: int) -> None:
+        """As for all tasks; and no more digits than 32 bits have room for."""
+        super().check_length(length)
+        if length > MOST_DIGITS:
+            raise LantmError(f"programs have no operands of {length:,} digits: use up to {MOST_DIGITS}")
+
+    def lengths_at(self, scale: int) -> Lengths:
+        """The most digits trained on, where the paper scores; there are no multiples of them."""
+        if scale != 1:
+            raise LantmError(
+                f"there are no programs at scale {scale}: use 1, the most digits trained on, or ask for numbers of "
+                f"digits by --lengths, up to {MOST_DIGITS}"
+            )
+        return Lengths(self.train_lengths.largest, self.train_lengths.largest, self.train_lengths.stride)
+
+    def steps(self, length: Count) -> Count:
+        """The steps that any program fits in: the longest input and the longest answer, which loops have both."""
+        return self.writes(length) + _look_up(_longest(longest_answer, self.chosen_kinds), length) + 1
+
+    def writes(self, length: Count) -> Count:
+        """The steps in which any program is read: `<s>` and the longest input."""
+        return 1 + _look_up(_longest(longest_text, self.chosen_kinds), length)
+
+    # Problems.
+
+    def sample(
+        self,
+        key: PRNGKeyArray,
+        batch_size: int,
+        length: int | Int[Array, ""] | Int[Array, " batch"],
+        capacity_length: int,
+    ) -> Batch:
+        """Random programs. Their sizes differ, but how long to run follows from the length alone.
+
+        So all seeds of a training run in step, as they do on problems of one size.
+        """
+        return _sample(self, key, jnp.asarray(length, dtype="int32"), batch_size, capacity_length)
+
+    def encode(self, text: str) -> Batch:
+        """One program, as a person writes it: blanks are free, and `;` ends a line."""
+        program = self._understand(text)
+        read = [self.start, *map(self.alphabet.index, program.text)]
+        answer = [*map(self.alphabet.index, reversed(str(program.answer))), self.end_of_output]
+        return Batch(
+            jnp.array([read + [self.end_of_input] * len(answer)]).T,
+            jnp.array([[self.end_of_output] * len(read) + answer]).T,
+            jnp.array([[False] * len(read) + [True] * len(answer)]).T,
+            jnp.array(len(read) + len(answer)),
+            jnp.array([len(read)]),
+            write_capacity=len(read),
+            answer_capacity=len(answer),
+        )
+
+    def expected(self, text: str) -> str:
+        """What Python would print, by the evaluator of the grammar."""
+        return str(self._understand(text).answer)
+
+    def show(self, names: Sequence[str]) -> str:
+        """The answer with the first digit first."""
+        return "".join(reversed(names))
+
+    def _understand(self, text: str) -> Program:
+        return understand(text, self.chosen_kinds)
+
+
+@functools.cache
+def _longest(size: Callable[[Template, int], int], kinds: tuple[str, ...]) -> tuple[int, ...]:
+    """The longest text or answer of any program, by number of digits."""
+    templates = [template for template in TEMPLATES if template.kind in kinds]
+    return (0, *(max(size(template, digits) for template in templates) for digits in range(1, MOST_DIGITS + 1)))
+
+
+def _look_up(table: tuple[int, ...], digits: Count) -> Count:
+    return table[digits] if isinstance(digits, int) else jnp.asarray(table)[digits]
+
+
+# Templates as arrays. A text is cut into pieces: literal, slot, literal, slot, ..., literal.
+_SLOTS = "abcdnv"  # and behind them, one that is always empty
+_FILLED = max(len(template.slots) for template in TEMPLATES)
+_WIDTH = max(len(literal) for template in TEMPLATES for literal in template.literals)
+_LITERALS = np.zeros((len(TEMPLATES), _FILLED + 1, _WIDTH), np.int32)
+_LITERAL_SIZES = np.zeros((len(TEMPLATES), _FILLED + 1), np.int32)
+_SOURCES = np.full((len(TEMPLATES), _FILLED), len(_SLOTS), np.int32)
+for _row, _template in enumerate(TEMPLATES):
+    for _place, _literal in enumerate(_template.literals):
+        _LITERALS[_row, _place, : len(_literal)] = [ALPHABET.index(character) for character in _literal]
+        _LITERAL_SIZES[_row, _place] = len(_literal)
+    _SOURCES[_row, : len(_template.slots)] = [_SLOTS.index(slot) for slot in _template.slots]
+
+_POWERS = 10 ** np.arange(10, dtype=np.int32)  # all that 32 bits hold
+_VARIABLES = np.array([ALPHABET.index(variable) for variable in VARIABLES], np.int32)
+_MINUS = ALPHABET.index("-")
+
+
+class _Drawn(NamedTuple):
+    """One program and its answer, each with room behind it."""
+
+    text: Int[Array, " room"]
+    size: Int[Array, ""]
+    answer: Int[Array, " 11"]
+    answer_size: Int[Array, ""]
+
+
+def _digits(number: Int[Array, "*numbers"]) -> tuple[Int[Array, "*numbers 10"], Int[Array, "*numbers"]]:
+    """The digits of numbers, least significant first, and how many there are."""
+    number = number[..., None]
+    return number // _POWERS % 10, jnp.maximum(1, jnp.sum(number >= _POWERS, axis=-1, dtype="int32"))
+
+
+def _draw(task: Programs, key: PRNGKeyArray, digits: Int[Array, ""], room: int) -> _Drawn:
+    """A random program."""
+    form_key, operand_key, small_key, variable_key = jax.random.split(key, 4)
+    forms = jnp.asarray(list(choices(task.chosen_kinds)))
+    form = jax.random.choice(form_key, forms)
+    operands = jax.random.randint(operand_key, (4,), 1, jnp.asarray(_POWERS)[digits], dtype="int32")
+    small = jax.random.randint(small_key, (), 1, SMALL * digits + 1, dtype="int32")
+    variable = jax.random.choice(variable_key, jnp.asarray(_VARIABLES))
+
+    numbers = jnp.append(operands, small)
+    backwards, sizes = _digits(numbers)
+    places = jnp.arange(_WIDTH)
+    forwards = jnp.take_along_axis(backwards, jnp.clip(sizes[:, None] - 1 - places, 0), axis=1)
+    rest = jnp.stack([jnp.broadcast_to(variable, (_WIDTH,)), jnp.zeros(_WIDTH, jnp.int32)])
+    fillings = jnp.concatenate([forwards, rest])
+    filling_sizes = jnp.append(sizes, jnp.array([1, 0], "int32"))
+    source = jnp.asarray(_SOURCES)[form]
+
+    pieces = jnp.zeros((2 * _FILLED + 1, _WIDTH), jnp.int32)
+    pieces = pieces.at[::2].set(jnp.asarray(_LITERALS)[form]).at[1::2].set(fillings[source])
+    piece_sizes = jnp.zeros(2 * _FILLED + 1, jnp.int32)
+    piece_sizes = piece_sizes.at[::2].set(jnp.asarray(_LITERAL_SIZES)[form]).at[1::2].set(filling_sizes[source])
+    ends = jnp.cumsum(piece_sizes, dtype="int32")
+    at = jnp.arange(room)
+    piece = jnp.minimum(jnp.sum(at[:, None] >= ends, axis=1), 2 * _FILLED)
+    text = pieces[piece, jnp.clip(at - (ends - piece_sizes)[piece], 0, _WIDTH - 1)]
+
+    named = dict(zip("abcdn", numbers, strict=True))
+    value = jnp.stack([template.value(**named) for template in TEMPLATES])[form]
+    answer, answer_size = _digits(jnp.abs(value))
+    answer = jnp.pad(answer, (0, 1)).at[answer_size].set(_MINUS)
+    return _Drawn(text, ends[-1], answer, answer_size + (value < 0))
+
+
+# Compiled as one, since a new shape would otherwise compile every operation of its own.
+@functools.partial(jax.jit, static_argnames=("task", "batch_size", "longest"))
+def _sample(task: Programs, key: PRNGKeyArray, length: Int[Array, "*batch"], batch_size: int, longest: int) -> Batch:
+    capacity, write_capacity = task.capacity(longest), task.writes(longest)
+
+    def one(key: PRNGKeyArray, digits: Int[Array, ""]) -> tuple[Array, Array, Array, Array]:
+        drawn = _draw(task, key, digits, write_capacity - 1)
+        return *task.place(drawn.text, drawn.size, drawn.answer, drawn.answer_size, capacity), 1 + drawn.size
+
+    lengths = jnp.broadcast_to(length, (batch_size,))
+    keys = jax.random.split(key, batch_size)
+    inputs, targets, mask, writes = jax.vmap(one, out_axes=(1, 1, 1, 0))(keys, lengths)
+    return Batch(
+        inputs,
+        targets,
+        mask,
+        task.steps(jnp.max(length)),
+        writes,
+        write_capacity=write_capacity,
+        answer_capacity=capacity,
+    )

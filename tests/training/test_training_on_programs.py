@@ -1,0 +1,88 @@
+"""Training on programs: the validation rule at work, resuming, and recordings."""
+
+import pathlib
+
+import jax
+import numpy as np
+import pytest
+
+from lantm.machine import LantmConfig
+from lantm.tasks import Programs
+from lantm.tasks.grammar import understand
+from lantm.training import Experiment, Recipe, RunFolder, load_learners, train
+from lantm.training.recordings import load_recordings
+
+RECIPE = Recipe(
+    learning_rate=0.05,  # so high that tests go up and down
+    schedule="validation",
+    plateau_start=0,
+    plateau_factor=0.8,
+    validation_memory=2,
+    epochs=10,
+    batches=2,
+    batch_size=4,
+    mixed_lengths=True,
+    curriculum=0.2,
+    curriculum_focus=0.5,
+    test_every=1,
+    test_batches=2,
+    test_scales=(1,),
+)
+EXPERIMENT = Experiment(
+    "programs",
+    "lantm-invnorm",
+    LantmConfig(cells=6, embedding=3, memory_width=3),
+    RECIPE,
+    seeds=2,
+    lengths=(1, 2),
+    recorded_seeds=1,
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    folder = RunFolder.create(tmp_path_factory.mktemp("programs") / "run", EXPERIMENT, {})
+    assert train(EXPERIMENT, folder).complete
+    return folder
+
+
+def test_the_rate_falls_with_the_tests(run: RunFolder) -> None:
+    rows = list(run.metrics())
+    for seed in range(2):
+        rates = [row["rate"] for row in rows if row["seed"] == seed and "rate" in row]
+        tests = [row["fine"] for row in rows if row["seed"] == seed and "test" in row]
+        expected, rate = [], 0.05
+        for epoch, fine in enumerate(tests, start=1):
+            expected.append(rate)
+            before = tests[max(0, epoch - 3) : epoch - 1]
+            if epoch >= 2 and before and fine < max(before):
+                rate *= 0.8
+        np.testing.assert_allclose(rates, expected, rtol=1e-5)
+        assert rates[-1] < 0.05, "it fell"
+
+
+def test_a_resumed_run_ends_in_the_same_weights_and_rate(run: RunFolder, tmp_path: pathlib.Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", EXPERIMENT, {})
+    stops = iter([False] * 5 + [True])
+    assert not train(EXPERIMENT, folder, stop=lambda: next(stops)).complete
+    assert train(EXPERIMENT, folder, resume=True).complete
+    whole, resumed = (load_learners(one)[3] for one in (run, folder))
+    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(resumed), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_recordings_are_cut_to_their_own_programs(run: RunFolder) -> None:
+    task = Programs()
+    sizes = set()
+    for _, recording in load_recordings(run.recordings_path, EXPERIMENT, 0):
+        text = "".join(task.symbol_name(symbol) for symbol in recording.inputs[1 : recording.answer_start])
+        program = understand(text)
+        assert task.decode_answer(recording.expected) == str(program.answer)
+        assert len(recording.expected) == len(recording.predicted) == len(str(program.answer)) + 1
+        sizes.add(len(text))
+        heads = recording.heads
+        assert heads is not None
+        assert len(heads.keys) == len(heads.seen) == recording.steps
+        assert len(heads.memories.strengths) == 1 + recording.answer_start == heads.seen.max()
+        np.testing.assert_array_equal(heads.memories.written_at, np.arange(-1, recording.answer_start))
+    assert len(sizes) > 2
