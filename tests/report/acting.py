@@ -1,6 +1,7 @@
 """Recordings made by hand: a machine that copies as it should, or goes wrong where it is told to."""
 
 import base64
+import dataclasses
 import json
 import re
 import zlib
@@ -52,6 +53,13 @@ def copying(length: int, wrong: tuple[int, ...] = (), read_gap: float = 1.0, ste
 def scene(length: int, wrong: tuple[int, ...] = (), **changes: Any) -> dict[str, Any]:
     """The same, packed; `changes` replace parts of it."""
     return pack(copying(length, wrong), COPY, PLANE) | changes
+
+
+def elsewhere(recording: Recording, size: int) -> Recording:
+    """The same with keys of so many numbers, in the first two of them."""
+    heads, fit = recording.heads, np.eye(2, size)
+    memories = dataclasses.replace(heads.memories, addresses=heads.memories.addresses @ fit)
+    return dataclasses.replace(recording, heads=dataclasses.replace(heads, keys=heads.keys @ fit, memories=memories))
 
 
 def machine(name: str, *scenes: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import acting
 import numpy as np
 import pytest
 
+from lantm.geometry import make_geometry
 from lantm.report.pages.document import json_in_html, page
 
 
@@ -57,3 +58,31 @@ def test_a_page_is_whole() -> None:
 def test_json_has_no_word_for_infinity() -> None:
     with pytest.raises(ValueError, match="JSON"):
         json_in_html({"loss": float("nan")})
+
+
+def test_keys_are_drawn_as_their_geometry_is() -> None:
+    """A key of one number over time; one of four along the directions in which they spread most."""
+    recording = acting.copying(6)
+    heads, memories = recording.heads, recording.heads.memories
+
+    def packed(size: int) -> tuple[dict, np.ndarray, np.ndarray]:
+        scene = acting.pack(acting.elsewhere(recording, size), acting.COPY, make_geometry(f"translation-{size}"))
+        places = np.frombuffer(acting.unpacked(scene["data"]), "<f4", 14 * 2 * 2 + 7 * 2).reshape(-1, 2)
+        return scene["space"], places[:28].reshape(14, 2, 2), places[28:]
+
+    space, keys, addresses = packed(1)
+    assert space == {"outline": [], "equal": False, "labels": ["step", "key"], "note": ""}
+    np.testing.assert_array_equal(keys[:, 1, 0], np.arange(14))
+    np.testing.assert_array_equal(keys[:, :, 1], heads.keys[..., 0])
+    np.testing.assert_array_equal(addresses, np.stack([np.arange(7), memories.addresses[:, 0]], axis=-1))
+    space, keys, addresses = packed(4)
+    assert space["equal"]
+    assert space["note"].startswith("4 dimensions")
+    np.testing.assert_allclose(np.diff(addresses[:, 0]), 1, rtol=1e-5)
+
+
+def test_what_is_drawn_besides_keys() -> None:
+    """The fixed point of rotations."""
+    scene = acting.pack(acting.copying(4), acting.COPY, make_geometry("rotation"))
+    assert len(scene["space"]["outline"]) == 2
+    assert "origin" in scene["space"]["note"]

@@ -1,11 +1,14 @@
 """The viewer in a real browser."""
 
+import dataclasses
 from collections.abc import Callable
 
 import acting
+import numpy as np
 import pytest
 from opened import Opened
 
+from lantm.geometry import make_geometry
 from lantm.report.pages.viewer import viewer_page
 
 Open = Callable[..., Opened]
@@ -177,10 +180,32 @@ def test_training_is_scrubbed(open_page: Open) -> None:
     assert page.text('output[for="epoch"]') == "epoch 1 · loss 1.000"
 
 
+def test_other_key_spaces(open_page: Open) -> None:
+    """A circle with its fixed point, and keys of one number over time."""
+    recording = acting.copying(12)
+    circle = acting.pack(recording, acting.COPY, make_geometry("rotation"))
+    line = acting.pack(acting.elsewhere(recording, 1), acting.COPY, make_geometry("translation-1"))
+    page = open_page(page_of(acting.machine("circle", circle), acting.machine("line", line), chosen=(0, 1)))
+    page.page.locator(".pane").nth(1).locator(".cell").first.wait_for()
+    page.settle()
+    assert "fixed point" in page.text(".keyspace .note")
+    first, second = (page.page.locator(".pane").nth(pane).locator("canvas.keys").first for pane in (0, 1))
+    assert first.evaluate("one => one.toDataURL()") != second.evaluate("one => one.toDataURL()")
+
+
+def test_a_machine_that_diverged(open_page: Open) -> None:
+    recording = acting.copying(5, wrong=(2,))
+    heads = dataclasses.replace(recording.heads, keys=np.full_like(recording.heads.keys, np.nan))
+    scene = acting.pack(dataclasses.replace(recording, heads=heads), acting.COPY, acting.PLANE)
+    page = open_page(page_of(acting.machine("seed 0", scene)))
+    page.press("Home", "End", "m")
+    assert page.text("output").startswith("step 8 ")
+
+
 def test_a_machine_without_a_memory(open_page: Open) -> None:
     recording = acting.copying(5, wrong=(2,))
-    object.__setattr__(recording, "heads", None)
-    page = open_page(page_of(acting.machine("lstm", acting.pack(recording, acting.COPY, None))))
+    scene = acting.pack(dataclasses.replace(recording, heads=None), acting.COPY, None)
+    page = open_page(page_of(acting.machine("lstm", scene)))
     assert "This model has no memory" in page.text(".no-memory")
     assert page.page.locator("canvas.keys").first.is_hidden()
     page.press("m")

@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from lantm.evaluation import Recording
 from lantm.geometry import Geometry
+from lantm.report.projection import Projection, projection
 from lantm.tasks import Task
 
 FAINTEST = 0.001  # of read weights: those below it cannot be seen, and nothing compresses better
@@ -33,25 +34,29 @@ def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[st
         "writes": 0,
         "slots": 0,
         "firstSlot": 0,
-        "space": {"outline": [], "equal": True, "labels": ["", ""], "note": ""},
+        "space": None,
         "data": "",
     }
     arrays: list[np.ndarray] = []
     if heads is not None and geometry is not None:
         memories = heads.memories
+        keys = heads.keys.reshape(-1, heads.keys.shape[-1])
+        flat = projection(geometry, np.concatenate([keys, memories.addresses]))
         packed |= {
             "reads": heads.read_heads,
             "writes": heads.write_heads,
             "slots": len(memories.strengths),
             "firstSlot": int(np.sum(memories.written_at < 0)),
             "weighed": heads.read_weights is not None,
+            "space": _space(flat),
         }
         weights = heads.read_weights
         if weights is None:
             weights = np.zeros((recording.steps, heads.read_heads, len(memories.strengths)))
+        times = np.repeat(np.arange(recording.steps, dtype=float), heads.keys.shape[1])
         arrays = [
-            _drawn(heads.keys).astype("<f4"),
-            _drawn(memories.addresses).astype("<f4"),
+            flat.place(keys, times).astype("<f4"),
+            flat.place(memories.addresses, memories.written_at.astype(float)).astype("<f4"),
             _bytes(np.stack([heads.key_gates, heads.action_gates], axis=-1)),
             _bytes(memories.strengths),
             _bytes(np.sqrt(np.where(weights < FAINTEST, 0, np.minimum(weights, 1)))),
@@ -61,9 +66,10 @@ def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[st
     return packed
 
 
-def _drawn(keys: Float[np.ndarray, "*batch key"]) -> Float[np.ndarray, "*batch 2"]:
-    flat = keys[..., :2]
-    return flat if flat.shape[-1] == 2 else np.concatenate([flat, np.zeros_like(flat)], axis=-1)
+def _space(flat: Projection) -> dict[str, Any]:
+    """What the viewer has to know of a projection: lines that are no keys, axes, and a word about it."""
+    lines = [np.round(line[np.isfinite(line).all(axis=-1)], 4).tolist() for line in flat.outline]
+    return {"outline": lines, "equal": flat.equal, "labels": list(flat.labels), "note": flat.note}
 
 
 def _bytes(shares: Float[np.ndarray, "*shape"]) -> np.ndarray:

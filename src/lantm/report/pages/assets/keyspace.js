@@ -106,7 +106,7 @@ class KeySpace {
 
   show(scene) {
     this.scene = scene;
-    this.note.textContent = scene.space.note;
+    this.note.textContent = scene.heads ? scene.space.note : "";
   }
 
   /** Places that the chosen view has to hold. */
