@@ -8,12 +8,12 @@ import oracle
 import pytest
 from small_machines import MACHINES
 
-from lantm.errors import LantmError
 from lantm.language import Corpus
 from lantm.language.footprints import Footprints, find, follow
 from lantm.language.pieces import cut
 from lantm.machine import Lantm
-from lantm.report.footprints import describe, draw_footprints
+from lantm.report.figures.canvas import save, style
+from lantm.report.figures.footprints import describe, draw_footprints
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +52,19 @@ def test_findings() -> None:
     assert "a reading is spread over 4.0 of 5 memories" in describe(found)
 
 
-def test_the_figure(followed, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    draw_footprints(tmp_path / "new" / "keys.png", "title", followed[2], read_heads=1)
-    assert (tmp_path / "new" / "keys.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_without_matplotlib(followed, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(LantmError, match=r"pip install 'lantm\[figures\]'"):
-        draw_footprints(tmp_path / "keys.png", "title", followed[2], read_heads=1)
+def test_the_figure(followed, tmp_path: pathlib.Path) -> None:
+    """Every location of a column is in it, and the medians of all columns."""
+    machine, words, steps = followed
+    with style():
+        save(lambda: draw_footprints(steps, machine.config.read_heads, "title", "of whom"), tmp_path / "keys")
+        places, norms, spread = draw_footprints(steps, 1, "title", "of whom").axes
+    assert (tmp_path / "keys.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "keys.svg").exists()
+    marks = {marks.get_gid(): np.asarray(marks.get_offsets()) for marks in places.collections}
+    np.testing.assert_allclose(marks["read"], steps.keys[:, 0, 0])
+    np.testing.assert_allclose(marks["write"], steps.keys[:, 0, 1])
+    lines = {line.get_gid(): line.get_ydata() for line in (*norms.lines, *spread.lines)}
+    np.testing.assert_allclose(lines["write-keys"], np.median(np.linalg.norm(steps.keys[:, :, 1], axis=-1), axis=1))
+    np.testing.assert_allclose(lines["a-reading-is-spread-over"], np.median(steps.shared[:, :, 0], axis=1))
+    np.testing.assert_array_equal(lines["remembered"], steps.remembered)
+    assert len(words) == len(lines["remembered"])

@@ -28,7 +28,7 @@ from lantm.training import ModelName, RunFolder
 from lantm.training.seconds import add_seconds, seconds_spent
 
 SEEDS = 4
-_QUICK_WORDS = 20_000  # of the training text; a quarter of it of the others
+_QUICK_WORDS = 50_000  # of the training text; a quarter of it of the others
 
 
 def language_machine(model: ModelName) -> LantmConfig | LstmConfig:
@@ -164,7 +164,7 @@ def _cells(request: Request) -> Sequence[LanguageCell]:
             valid=corpus.valid[: _QUICK_WORDS // 4],
             test=corpus.test[: _QUICK_WORDS // 4],
         )
-        recipe, seeds = dataclasses.replace(recipe, epochs=3), 1
+        recipe, seeds = dataclasses.replace(recipe, epochs=2), 1
     if request.epochs is not None:
         recipe = dataclasses.replace(recipe, epochs=request.epochs)
     return [

@@ -19,7 +19,8 @@ from lantm.language.footprints import find, follow
 from lantm.language.pieces import cut
 from lantm.machine import Lantm
 from lantm.provenance import provenance
-from lantm.report.footprints import describe, draw_footprints
+from lantm.report.figures.canvas import save, style
+from lantm.report.figures.footprints import describe, draw_footprints
 from lantm.training.checkpoint import write_whole
 
 
@@ -34,8 +35,8 @@ class Arguments:
 
     run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
-    out: pathlib.Path = pathlib.Path("keys.png")
-    """The figure to make: .png, .svg or .pdf."""
+    out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """The figure, as PATH.png and PATH.svg; by default figures/keys below RUN."""
     text: Literal["train", "valid", "test"] = "valid"
     """Which part of the text is read."""
     batch_size: int | None = None
@@ -53,10 +54,8 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "language keys", arguments)
-    if chosen.out.suffix not in (".png", ".svg", ".pdf"):
-        raise LantmError(
-            f"a figure cannot be a {chosen.out.suffix or 'file without an ending'}: name a .png, .svg or .pdf"
-        )
+    with style():  # what is missing is said before anything is computed
+        pass
     run = open_run(chosen.run, chosen.data)
     experiment = run.experiment
     index = int(np.argmin(run.learners.best_loss)) if chosen.seed is None else chosen.seed - experiment.first_seed
@@ -75,7 +74,11 @@ def main(arguments: list[str]) -> int:
     found = find(model, steps)
     seed = experiment.first_seed + index
     title = f"{experiment.model}, seed {seed}, on {len(words):,} words in each of {batch_size} columns"
-    draw_footprints(chosen.out, title, steps, model.config.read_heads)
+    with Console(stderr=True).status("drawing"):
+        files = save(
+            lambda: draw_footprints(steps, model.config.read_heads, "Where heads go on a long text", title),
+            chosen.out or chosen.run / "figures" / "keys",
+        )
     record = {"model": experiment.model, "seed": seed, "text": chosen.text, "columns": batch_size, "steps": len(words)}
     record |= {name: round(value, 4) for name, value in found._asdict().items()}
     if chosen.save:
@@ -93,6 +96,6 @@ def main(arguments: list[str]) -> int:
         print()
     else:
         console = Console()
-        for line in (title, *describe(found), f"the figure is in {chosen.out}"):
+        for line in (title, *describe(found), f"the figure is in {' and '.join(map(str, files))}"):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     return 0
