@@ -134,6 +134,15 @@ def test_commands_take_its_name(lantm, shelf: pathlib.Path, trained) -> None:
     assert "learning_rate 0.01" in table
 
 
+def test_a_machine_that_ships_answers(lantm) -> None:
+    said = lantm("solve", "copy", "hello, [world]")
+    assert said.status == 0
+    lines = said.out.splitlines()
+    assert lines[2] == "  hello, [world]"
+    assert lines[4] == lines[6] == "hello, [world]$"
+    assert lines[-1] == "right: hello, [world]"
+
+
 def test_a_run_folder_of_that_name_comes_first(
     lantm, shelf: pathlib.Path, trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

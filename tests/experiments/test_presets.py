@@ -1,5 +1,6 @@
 """Presets: the paper's sizes and rates for every task and model."""
 
+import dataclasses
 from functools import partial
 
 import jax
@@ -47,6 +48,19 @@ def test_the_papers_recipe() -> None:
     recipe = preset("copy", "lantm-invnorm").recipe
     assert (recipe.batches, recipe.batch_size, recipe.test_batches) == (10, 32, 100)
     assert recipe.clip == Recipe().clip
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_robust_is_one_recipe_for_all_tasks(model: ModelName) -> None:
+    """Apart from the sizes, which are the paper's."""
+    experiments = {task: preset(task, model, "robust") for task in TASKS}
+    assert len({experiment.recipe for experiment in experiments.values()}) == 1
+    sizes = ("cells", "embedding")
+    for task, experiment in experiments.items():
+        paper = preset(task, model).machine
+        assert all(getattr(experiment.machine, name) == getattr(paper, name) for name in sizes)
+    same = {dataclasses.replace(one.machine, cells=1, embedding=1) for one in experiments.values()}
+    assert len(same) == 1
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -9,7 +9,7 @@ import pytest
 
 from lantm.evaluation import Examiner, Scores
 from lantm.seeds import EVALUATE, TEST
-from lantm.tasks import Lengths
+from lantm.tasks import Lengths, Task
 from lantm.training import Experiment, Progress, Result, RunFolder, train
 
 # Coarse scores of the seeds in the tests of epochs 2, 4 and 6.
@@ -92,3 +92,28 @@ def test_the_last_epoch_is_always_tested(tiny: Experiment, tmp_path: pathlib.Pat
     result = train(experiment, folder)
     assert (result.epoch, result.complete) == (3, True)
     assert {row["epoch"] for row in folder.metrics() if "test" in row} == {2, 3}
+
+
+@pytest.mark.parametrize(("select", "expected"), [((), 4), ((1, 2), 4), ((2,), 6), ((1,), 2)])
+def test_the_best_weights_are_those_of_the_selecting_scales(
+    tiny: Experiment, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, select: tuple[int, ...], expected: int
+) -> None:
+    """Coarse scores that are best at 1x in epoch 2, at 2x in epoch 6, and on the whole in epoch 4."""
+    coarse = {2: {1: 90.0, 2: 0.0}, 4: {1: 80.0, 2: 80.0}, 6: {1: 0.0, 2: 90.0}}
+
+    class Scripted(Examiner):
+        def __init__(self, task: Task, *sizes: int):
+            self.task = task
+
+        def __call__(
+            self, models: Any, seeds: Any, lengths: Lengths, batches: int, purpose: int, counter: int
+        ) -> Scores:
+            scale = 1 if lengths == self.task.lengths_at(1) else 2
+            score = np.full(4, coarse.get(counter, {}).get(scale, 0.0))
+            return Scores("copy", lengths, score, score, score, problems=1)
+
+    monkeypatch.setattr("lantm.training.loop.Examiner", Scripted)
+    recipe = dataclasses.replace(tiny.recipe, select_scales=select)
+    experiment = dataclasses.replace(tiny, recipe=recipe, recorded_seeds=0)
+    result = train(experiment, RunFolder.create(tmp_path / "run", experiment, {}))
+    assert result.learners.best_epoch.tolist() == [expected] * 4

@@ -161,6 +161,7 @@ def test_a_curriculum_with_a_focus_is_part_the_hardest_and_part_all_there_is() -
         ("test_batches", [0]),
         ("patience", [0]),
         ("test_scales", [(), (0,), (1, -2)]),
+        ("select_scales", [(4,), (1, 3)]),
     ],
 )
 def test_bad_values_are_refused_by_name(field: str, values: list[Any]) -> None:

@@ -55,7 +55,7 @@ class TrainedCell(Cell):
             task.check_length(task.lengths_at(scale).largest)
 
     def matches(self, result: Mapping[str, Any]) -> bool:
-        """The number of seeds may be another, unless it was asked for."""
+        """The number of seeds may be another, unless it was asked for; what was recorded changes no figure."""
         rows = result.get("rows")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             return False
@@ -64,6 +64,7 @@ class TrainedCell(Cell):
             trained = Experiment.from_json(result.get("experiment"))
         except LantmError:
             return False
+        trained = dataclasses.replace(trained, recorded_seeds=self.experiment.recorded_seeds)
         if self.request.seeds is None:
             trained = dataclasses.replace(trained, seeds=self.experiment.seeds)
         # Problems come in whole batches, so there may be a few more than were asked for.
