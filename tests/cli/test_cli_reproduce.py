@@ -36,7 +36,7 @@ def test_a_table_and_its_file(lantm, study: Study, tmp_path: pathlib.Path) -> No
     said = lantm("reproduce", "small", "--problems", 32, "--commit", "abc123")
     os.environ.pop("LANTM_COMMIT")
     assert (said.status, said.err) == (0, "")
-    assert "small: ours beside the paper's" in said.out
+    assert "small, recipe paper: ours beside the paper's" in said.out
     assert max(map(len, said.out.splitlines()[1:])) <= 80
     assert said.out.count("pass") == said.out.count("fail") == 1
     result = json.loads((tmp_path / "results" / "small" / "copy-lantm-invnorm-paper.json").read_text())
@@ -54,7 +54,7 @@ def test_a_quick_one_says_so_and_is_kept_apart(lantm, study: Study, tmp_path: pa
     said = lantm("reproduce", "small", "--quick", "--problems", 32)
     assert said.status == 0
     assert said.out.startswith("A quick version")
-    assert "small, a quick version: ours" in said.out
+    assert "small, recipe paper, a quick version: ours" in said.out
     assert "pass" not in said.out
     assert not (tmp_path / "results").exists()
     assert (tmp_path / "runs" / "quick" / "small" / "copy-lantm-invnorm-paper-quick.json").is_file()
@@ -161,4 +161,4 @@ def test_the_reproduction_from_the_zoo(lantm, shelf: pathlib.Path, study: Study,
     assert not (tmp_path / "results").exists()
     (shelf / "copy-lantm-invnorm.safetensors").unlink()
     said = lantm("reproduce", "small", "--from-zoo")
-    assert (said.status, said.out) == (0, "small: the zoo has no machine for copy-lantm-invnorm-paper\n")
+    assert (said.status, said.out) == (0, "the zoo has no machine for copy lantm-invnorm\n")

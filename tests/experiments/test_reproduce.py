@@ -257,4 +257,4 @@ def test_from_the_zoo(bench: Bench, trained, tmp_path: pathlib.Path, monkeypatch
 
     monkeypatch.setattr(zoo, "names", lambda: [])
     assert list(from_zoo(study, bench.request, watch.conduct())) == []
-    assert watch.said == ["small: the zoo has no machine for copy-lantm-invnorm-paper"]
+    assert watch.said == ["the zoo has no machine for copy lantm-invnorm"]

@@ -101,7 +101,7 @@ def test_quick_is_small_and_has_names_of_its_own() -> None:
     usual = {cell.name for cell in cells("sequences")}
     for cell in found:
         assert cell.name not in usual
-        assert cell.experiment.seeds == 2
+        assert cell.experiment.seeds <= 2
         assert cell.experiment.recipe.epochs <= 100
         assert cell.experiment.build_task().train_lengths.largest == 8
         cell.check()

@@ -99,8 +99,9 @@ def main(arguments: list[str]) -> int:
         json.dump(rows, sys.stdout, indent=2)
         print()
     elif rows:
-        quick = ", a quick version" if chosen.quick else ""
-        Console().print(study.table(rows, f"{study.name}{quick}: ours beside the paper's", study.columns))
+        how = "machines of the zoo" if chosen.from_zoo else f"recipe {chosen.recipe}"
+        how += ", a quick version" if chosen.quick else ""
+        Console().print(study.table(rows, f"{study.name}, {how}: ours beside the paper's", study.columns))
     return 130 if stopped else 0
 
 

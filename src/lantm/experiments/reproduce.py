@@ -49,11 +49,14 @@ def reproduce(
 
 def from_zoo(study: Study, request: Request, conduct: Conduct) -> Iterator[tuple[Cell, Result]]:
     """The same of the machines that ship with the package, without training; cells without one are passed over."""
+    without = []
     for cell in study.selected(request):
         if (result := cell.score_shipped()) is None:
-            conduct.say(f"{study.name}: the zoo has no machine for {cell.name}")
+            without.append(" ".join(cell.labels.values()))
         else:
             yield cell, {"study": study.name, "cell": cell.name, **result}
+    if without:
+        conduct.say(f"the zoo has no machine for {', '.join(without)}")
 
 
 def to_text(result: Result) -> str:

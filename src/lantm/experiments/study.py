@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from rich.table import Table
+from rich.console import RenderableType
 
 from lantm.errors import LantmError
 from lantm.experiments.paper import Figures
@@ -108,7 +108,7 @@ class Study:
     """All cells, for the recipe, seeds, epochs, scales and problems that were asked for."""
     columns: tuple[str, ...] = ()
     """What its printed table shows of a row besides task, model, scale and scores."""
-    table: Callable[[Sequence[Row], str, Sequence[str]], Table] = comparison_table
+    table: Callable[[Sequence[Row], str, Sequence[str]], RenderableType] = comparison_table
     """Makes its printed table, from rows, a title and these columns."""
 
     def selected(self, request: Request) -> list[Cell]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -11,15 +12,15 @@ from lantm.evaluation import SOLVED
 
 _HEADS = {"epochs_until_solved": "epochs\nto solve"}
 _CAPTION = (
-    "ours: coarse/fine in percent, of the best seed. "
+    "coarse/fine in percent, of the best seed\n"
     f"solved: seeds with a coarse score of {SOLVED:g}% or more; "
-    "compared in whole percent, to which the paper rounds."
+    "compared in whole percent, as the paper rounds"
 )
 _PASSES = {True: Text("pass", "green"), False: Text("fail", "red"), None: Text("")}
 
 
-def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequence[str] = ()) -> Table:
-    """Rows as a table of 80 columns: scores of the best seed as coarse/fine, and how many seeds there are to it.
+def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequence[str] = ()) -> Group:
+    """Rows as a table of 80 columns or fewer: scores of the best seed, and how many seeds there are to it.
 
     `columns` are shown of each row besides; the model is in the title where there is one only, and the paper's
     figures are left out where it has none.
@@ -27,14 +28,7 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
     models = list(dict.fromkeys(row["model"] for row in rows))
     compared = any(row["paper"] is not None for row in rows)
     names = ["task", *(["model"] if len(models) > 1 else [])]
-    table = Table(
-        title=Text(title if len(models) > 1 else f"{title} ({models[0]})"),
-        caption=Text(_CAPTION if compared else _CAPTION.partition("; ")[0] + "."),
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in (*names, *columns, "scale"):
         table.add_column(_HEADS.get(name, name), no_wrap=True)
     for name in ("ours", *(["paper"] if compared else []), "median\ncoarse", "solved", *([""] if compared else [])):
@@ -53,7 +47,9 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
             *([_PASSES[row["pass"]]] if compared else []),
         )
         before = at
-    return table
+    # Beside the table, not in it: they may be wider than a narrow one.
+    title = title if len(models) > 1 else f"{title} ({models[0]})"
+    return Group(Text(title, "bold"), table, Text(_CAPTION if compared else _CAPTION.partition("; ")[0], "dim"))
 
 
 def _paper(figures: dict[str, Any] | None) -> str:
