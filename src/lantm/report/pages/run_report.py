@@ -66,8 +66,9 @@ def report_page(folder: RunFolder, machines: Machines) -> str:
     metrics, summary = list(folder.metrics()), folder.summary()
     by_length = _scores_by_length(machines)
     merit = np.mean([scores.coarse + 0.01 * scores.fine for scores in by_length], axis=0)
-    best, worst = int(np.argmax(merit)), int(np.argmin(merit))
-    shown = [best] if len(seeds) == 1 or best == worst else [best, worst]
+    ranked = np.argsort(-merit, kind="stable").tolist()
+    best, worst = ranked[0], ranked[-1]
+    shown = [best, worst] if len(seeds) > 1 else [best]
     exhibits, first = _exhibits(machines, shown, by_length)
     title = folder.path.resolve().name
     data = {

@@ -1,7 +1,7 @@
 // Line charts as SVG: they print, scale, and follow the theme by themselves.
 
 const SVG = "http://www.w3.org/2000/svg";
-const CHART = { width: 560, height: 290, left: 52, right: 14, top: 14, bottom: 40 };
+const MARGINS = { left: 52, right: 14, top: 14, bottom: 40 };
 
 function shape(tag, attributes = {}, text = "") {
   const made = document.createElementNS(SVG, tag);
@@ -17,7 +17,8 @@ function ticks(low, high, log) {
     for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
       for (const digit of high / low < 300 ? [1, 2, 5] : [1]) found.push(digit * 10 ** power);
     }
-    return found.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+    const inside = found.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+    if (inside.length > 1) return inside; // otherwise the range is so small that even steps do
   }
   const rough = (high - low) / 5 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -35,9 +36,10 @@ function short(value) {
 /**
  * A chart. `series` are { name, colour, x, y, wide, faint, band: [lows, highs] }: those with a name are in the legend
  * and are told when pointed at. `x` and `y` are axes { label, log, low, high, unit }; `marks` are { from, to, label }.
+ * A chart scales with its place; of a given width, its letters have the size of the page's.
  */
-function lineChart({ series, x, y, marks = [] }) {
-  const { width, height, left, right, top, bottom } = CHART;
+function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
+  const { left, right, top, bottom } = MARGINS;
   const root = shape("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img" });
   const numbers = (which) => series.flatMap((one) => one[which]).filter((value) => value !== null && (value > 0 || !(which === "x" ? x : y).log));
   const range = (axis, which) => {
@@ -86,12 +88,12 @@ function lineChart({ series, x, y, marks = [] }) {
     root.append(shape("path", { d: path(one.x, one.y), class: kind }));
     if (one.dots) for (const [at, value] of one.y.entries()) root.append(shape("circle", { cx: px(one.x[at]), cy: py(value), r: 3, class: `dot ${one.colour}` }));
   }
-  return withPointer(root, series.filter((one) => one.name), { px, x, y, left, top, height, bottom });
+  return withPointer(root, series.filter((one) => one.name), { px, x, y, width, top, foot: height - bottom });
 }
 
 /** The chart with its legend, which tells the numbers below the mouse. */
-function withPointer(root, named, { px, x, y, top, height, bottom }) {
-  const needle = shape("line", { y1: top, y2: height - bottom, class: "needle", visibility: "hidden" });
+function withPointer(root, named, { px, x, y, width, top, foot }) {
+  const needle = shape("line", { y1: top, y2: foot, class: "needle", visibility: "hidden" });
   root.append(needle);
   const where = element("span", { class: "where" });
   const entries = named.map((one) => {
@@ -104,7 +106,7 @@ function withPointer(root, named, { px, x, y, top, height, bottom }) {
     const [first] = named;
     if (!first || !first.x.length) return;
     const box = root.getBoundingClientRect();
-    const at = ((event.clientX - box.left) / box.width) * CHART.width;
+    const at = ((event.clientX - box.left) / box.width) * width;
     let nearest = 0;
     first.x.forEach((value, index) => {
       if (Math.abs(px(value) - at) < Math.abs(px(first.x[nearest]) - at)) nearest = index;

@@ -81,16 +81,18 @@ function chartCard(title, note, chart) {
 
 function learning(data) {
   const cards = [];
+  const size = { width: 400, height: 250 };
   if (data.loss.epochs.length) {
     const series = seedSeries(data, data.loss.epochs, data.loss.loss);
-    cards.push(chartCard("Loss", "of the training problems, on a logarithmic scale", lineChart({ series, x: { label: "epoch" }, y: { log: true } })));
+    const chart = lineChart({ series, x: { label: "epoch" }, y: { log: true }, ...size });
+    cards.push(chartCard("Loss", "of the training problems, on a logarithmic scale", chart));
   }
   for (const test of data.tests) {
     const series = seedSeries(data, test.epochs, test.coarse);
-    const axes = { x: { label: "epoch" }, y: { low: 0, high: 100, unit: "%" } };
-    cards.push(chartCard(`Tests at ${test.scale}`, "whole answers that are right", lineChart({ series, ...axes })));
+    const chart = lineChart({ series, x: { label: "epoch" }, y: { low: 0, high: 100, unit: "%" }, ...size });
+    cards.push(chartCard(`Tests at ${test.scale}`, "whole answers that are right", chart));
   }
-  return element("div", { class: "pair-of-charts" }, ...cards);
+  return element("div", { class: "row-of-charts" }, ...cards);
 }
 
 /** Why a machine is right or wrong on the problem that is shown, in words. */
