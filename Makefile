@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?= runs/demo
 
-.PHONY: demo test lint bench readme clean
+.PHONY: demo test lint bench gallery readme clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
@@ -19,6 +19,11 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# The paper's figures from the machines of the zoo; VIDEO=runs/copy adds a video of that training.
+gallery: $(VENV)/.figures
+	$(BIN)/python tools/gallery.py $(if $(VIDEO),--video $(VIDEO))
+	$(BIN)/python tools/readme.py
 
 readme: $(VENV)/.core
 	$(BIN)/python tools/readme.py
@@ -37,6 +42,10 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.test: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	touch $@
+
+$(VENV)/.figures: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[figures]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.core

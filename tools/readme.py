@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import gallery_pages
 import language_tables
 import study_tables
 
@@ -57,8 +58,10 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "sequences": partial(study_tables.sequences, ROOT),
         "generalisation": partial(study_tables.generalisation, ROOT),
         "language": partial(language_tables.perplexities, ROOT, "results"),
+        "gallery": partial(gallery_pages.overview, ROOT),
         "bench": bench,
     },
+    "docs/gallery.md": {"gallery": partial(gallery_pages.every_figure, ROOT)},
     "docs/reproduction.md": {
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),

@@ -11,6 +11,7 @@ from PIL import Image
 
 from lantm.evaluation import Heads, Memories, Recording
 from lantm.geometry import make_geometry
+from lantm.report.figures.numbers import room_for
 from lantm.report.figures.trace import verdict, write_figures
 from lantm.tasks import make_task
 
@@ -229,3 +230,35 @@ def test_a_machine_that_diverged_is_drawn(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(("wrong", "said"), [((), "all 9 symbols are right"), ((3,), "symbol 4 of 9 is wrong")])
 def test_verdicts(wrong: tuple[int, ...], said: str) -> None:
     assert verdict(copying(8, wrong)) == said
+
+
+def test_a_mistake_in_the_middle_has_a_picture_of_its_own(tmp_path: pathlib.Path) -> None:
+    keys = drawn(copying(100, wrong=(50,)), tmp_path)["keys"]
+    assert keys.names("overview|beginning|mistake|end") == ["overview", "beginning", "mistake", "end"]
+    around = keys.marks("mistake-reads-0")
+    cross = keys.marks("mistake-mistake")
+    assert len(cross) == 1
+    assert np.abs(around - cross).sum(axis=1).min() < 0.01, "on the read that the wrong symbol was made from"
+    assert around[:, 0].min() < cross[0, 0] < around[:, 0].max()
+    for wrong in (2, 99):  # near the beginning or the end, it is seen there
+        assert not drawn(copying(100, wrong=(wrong,)), tmp_path)["keys"].names("mistake")
+
+
+def test_reads_are_numbered_in_the_order_of_time(tmp_path: pathlib.Path) -> None:
+    keys = drawn(copying(40), tmp_path)["keys"]
+    for name, expected in (("beginning", range(1, 13)), ("end", range(30, 42))):
+        numbers = [int(found.rpartition("-")[2]) for found in keys.names(f"{name}-number-0-.*")]
+        assert numbers == sorted(numbers)
+        assert len(numbers) >= 6
+        assert set(numbers) <= set(expected)
+        assert [keys.text(f"{name}-number-0-{number}") for number in numbers] == list(map(str, numbers))
+
+
+def test_numbers_cover_nothing() -> None:
+    """A label that would lie on a mark has no room; one beside it has some."""
+    marks, radii = np.array([[0.0, 0.0], [100.0, 0.0]]), np.array([4.0, 4.0])
+    size = np.array([8.0, 6.0])
+    assert room_for(np.array([0.0, 2.0]), size, marks, radii) < 0
+    assert room_for(np.array([0.0, 10.0]), size, marks, radii) == pytest.approx(3.0)
+    assert room_for(np.array([20.0, 0.0]), size, marks, radii) == pytest.approx(12.0)
+    assert room_for(np.array([0.0, 0.0]), size, np.zeros((0, 2)), np.zeros(0)) == np.inf

@@ -12,7 +12,7 @@ from PIL import Image
 
 from lantm.errors import LantmError
 from lantm.report.figures.canvas import style
-from lantm.report.figures.keys import Scene
+from lantm.report.figures.scene import Scene
 from lantm.report.figures.video import Reel, frames, steady, write_gif, write_mp4
 from lantm.report.projection import projection
 

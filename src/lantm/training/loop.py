@@ -98,8 +98,8 @@ def train(
         while epoch < recipe.epochs and not stop():
             epoch += 1
             learners, report = one_epoch(learners, jnp.asarray(epoch))
-            recorder.add(epoch, learners.model)
             report = jax.device_get(report)
+            recorder.add(epoch, learners.model)
             rows = _epoch_rows(experiment, epoch, report)
             if epoch % recipe.test_every == 0 or epoch == recipe.epochs:
                 tests = _test(

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from lantm.evaluation import Recording
-from lantm.report.figures.canvas import MISTAKE, QUIET, WIDTH, Look, heading, new_figure
+from lantm.report.figures.canvas import QUIET, WIDTH, Look, heading, new_figure
 from lantm.report.worked import work_out
 from lantm.tasks import NumberTask, Task
 
@@ -71,10 +71,10 @@ def _draw_line(axes: "Axes", recording: Recording, task: Task, cut: slice, colum
     axes.add_patch(Rectangle((first + 0.5, 0.05), len(expected), 0.9, facecolor="#ececec", linewidth=0))
     for wrong in np.flatnonzero(expected != predicted):
         place = first + int(wrong)
-        cell = Rectangle((place + 0.5, 0.05), 1, 0.9, facecolor=MISTAKE, linewidth=0, gid=f"wrong-{place + 1}")
+        cell = Rectangle((place + 0.5, 0.05), 1, 0.9, facecolor="black", linewidth=0, gid=f"wrong-{place + 1}")
         axes.add_patch(cell)
     if (mistake := recording.first_mistake) is not None and cut.start <= mistake < cut.stop:
-        look = {"marker": "v", "color": MISTAKE, "s": 22, "clip_on": False, "linewidths": 0}
+        look = {"marker": "v", "color": "black", "s": 22, "clip_on": False, "linewidths": 0}
         axes.scatter([mistake + 1], [3.35], gid=f"first-mistake-{mistake + 1}", **look)
     axes.set(xlim=(first + 0.5, first + columns + 0.5), ylim=(0, 3))
     axes.set_yticks([2.5, 1.5, 0.5], ["correct", "prediction", "difference"], fontsize=8.5)

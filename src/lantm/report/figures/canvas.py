@@ -18,10 +18,10 @@ Look: TypeAlias = dict[str, Any]  # options of a mark or a text
 WIDTH = 8.8  # inches, 100 pixels each on a page: the width of a README
 PIXELS_AN_INCH = 200  # for screens that show two pixels in the place of one
 
-# Red and blue are the paper's; both, and the others, are told apart by colour-blind readers.
+# Red, blue and yellow are the paper's; they, and the others, are told apart by colour-blind readers.
 WRITE = "#c1272d"
 READS = ("#0072b2", "#56b4e9", "#004a74", "#7a9cc6")
-MISTAKE = "#000000"
+MISTAKE = "#f0e442"
 QUIET = "#8a8a8a"
 
 _STYLE: Any = {

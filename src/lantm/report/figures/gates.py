@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lantm.evaluation import Recording
-from lantm.report.figures.canvas import MISTAKE, QUIET, READS, WRITE, Look, heading, new_figure
+from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, heading, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ def draw_gates(recording: Recording, title: str, subtitle: str) -> "Figure":
         axes.axvline(recording.answer_start - 0.5, color=QUIET, linewidth=0.9, linestyle="--", gid=f"answer-{row}")
         if recording.first_mistake is not None:
             at = recording.answer_start + recording.first_mistake
-            axes.axvline(at, color=MISTAKE, linewidth=0.9, linestyle=":", gid=f"mistake-{row}")
+            axes.axvline(at, color="black", linewidth=0.9, linestyle=":", gid=f"mistake-{row}")
         marker: Look = {"marker": "o", "markersize": 2.4} if recording.steps <= 80 else {}
         axes.plot(steps, gate, color=colour, linewidth=1.0, gid=f"gate-{row}", **marker)
     axes.set_xlabel(_what_is_marked(recording), fontsize=8.5, labelpad=2)

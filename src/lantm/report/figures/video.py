@@ -15,7 +15,8 @@ from lantm.evaluation import Recording
 from lantm.geometry import Geometry
 from lantm.report.figures.answer import symbol_colours
 from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, new_figure
-from lantm.report.figures.keys import Scene, lay_out, shades
+from lantm.report.figures.keys import shades
+from lantm.report.figures.scene import Scene, lay_out
 from lantm.report.projection import Projection, projection
 from lantm.tasks import Task
 from lantm.training.checkpoint import write_whole

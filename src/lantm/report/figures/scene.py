@@ -1,0 +1,132 @@
+"""What a key plot shows, in the coordinates of the paper, and how much of it a picture holds."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from lantm.evaluation import Heads, Recording
+from lantm.report.projection import Points, Projection
+
+_ZOOMED = 12  # reads in a picture of a part
+
+
+class Scene(NamedTuple):
+    """All that is drawn, in the coordinates of the paper."""
+
+    writes: Points
+    strengths: Float[np.ndarray, " writes"]
+    written_by: Float[np.ndarray, " writes"]
+    before: Points  # what was in the memory before anything was written
+    reads: Float[np.ndarray, "answer read_heads 2"]
+    mistake: Points | None  # the reads that the first wrong symbol was made from, one a read head
+
+
+class Box(NamedTuple):
+    """What a picture shows: its middle, and half its width and height."""
+
+    middle: Float[np.ndarray, " 2"]
+    half: Float[np.ndarray, " 2"]
+
+    def holds(self, points: Points) -> Bool[np.ndarray, " points"]:
+        """Which points are in the picture, or so near that a part of their mark is."""
+        with np.errstate(invalid="ignore"):
+            return (np.abs(points - self.middle) <= 1.04 * self.half).all(axis=-1)
+
+
+def parts_shown(recording: Recording) -> dict[str, slice]:
+    """Which reads are shown by themselves."""
+    answer = len(recording.expected)
+    count = min(_ZOOMED, -(-answer // 2))
+    parts = {"beginning": slice(0, count)}
+    if (wrong := recording.first_mistake) is not None and count <= wrong - 1 < answer - count:
+        first = min(max(wrong - 1 - count // 2, 0), answer - count)
+        parts["mistake"] = slice(first, first + count)
+    return parts | {"end": slice(answer - count, answer)}
+
+
+def lay_out(recording: Recording, heads: Heads, flat: Projection) -> Scene:
+    """What there is to draw: all writes, and the reads of the answer."""
+    memories, start = heads.memories, recording.answer_start
+    written = memories.written_at >= 0
+
+    def place(keys: Float[np.ndarray, "points key"], times: Float[np.ndarray, " points"]) -> Points:
+        points = flat.place(np.where(np.isfinite(keys), keys, np.nan).astype(float), times)
+        return np.where(np.isfinite(points).all(axis=-1, keepdims=True), points, np.nan)
+
+    addresses = place(memories.addresses, np.maximum(memories.written_at, 0).astype(float))
+    steps = np.repeat(np.arange(start, recording.steps, dtype=float), heads.read_heads)
+    reads = place(heads.read_keys[start:].reshape(-1, heads.keys.shape[-1]), steps)
+    mistake = None
+    if recording.first_mistake is not None:
+        step = recording.read_step(recording.first_mistake)
+        mistake = place(heads.read_keys[step], np.full(heads.read_heads, float(step)))
+    return Scene(
+        writes=addresses[written],
+        strengths=memories.strengths[written],
+        written_by=memories.written_by[written],
+        before=addresses[~written],
+        reads=reads.reshape(-1, heads.read_heads, 2),
+        mistake=mistake,
+    )
+
+
+def all_keys(heads: Heads) -> Float[np.ndarray, "points key"]:
+    """Every place where a head or a memory is."""
+    return np.concatenate([heads.keys.reshape(-1, heads.keys.shape[-1]), heads.memories.addresses])
+
+
+def everything(scene: Scene) -> Points:
+    """What the overview has to show; what was there before may lie anywhere, and is seen only if it is near."""
+    parts = [scene.writes, scene.reads.reshape(-1, 2)]
+    return np.concatenate(parts if scene.mistake is None else [*parts, scene.mistake])
+
+
+def zoomed(scene: Scene, reads: slice, flat: Projection) -> Box:
+    """Around some reads of the answer, with the memories beside them."""
+    points = scene.reads[reads].reshape(-1, 2)
+    box = around(points, flat, margin=0.12, least=1.5 * _spacing(scene.writes))
+    if not flat.equal or not len(scene.writes):
+        return box
+    # Reads that have left the line of writes are shown with it, unless it is too far away to be of help.
+    points = points[np.isfinite(points).all(axis=-1)]
+    apart = np.sum((points[:, None] - scene.writes) ** 2, axis=-1)
+    beside = scene.writes[np.nan_to_num(apart, nan=np.inf).argmin(axis=-1)]
+    near = np.abs(beside - box.middle).max(axis=-1) < 2.5 * box.half[0]
+    return around(np.concatenate([points, beside[near]]), flat, margin=0.12, least=1.5 * _spacing(scene.writes))
+
+
+def around(points: Points, flat: Projection, margin: float, least: float = 0.0) -> Box:
+    """A picture of these points, with some air around them, and not smaller than `least`."""
+    points = points[np.isfinite(points).all(axis=-1)]
+    if not len(points):
+        return Box(np.zeros(2), np.ones(2))
+    low, high = points.min(axis=0).astype(float), points.max(axis=0).astype(float)
+    half = (high - low) / 2 * (1 + 2 * margin)
+    if flat.equal:
+        half = np.maximum(half.max(), least) * np.ones(2)
+    middle = (low + high) / 2
+    # Points that all are in one place still get a picture around them.
+    return Box(middle, np.maximum(half, 1e-6 + 1e-3 * np.abs(middle)))
+
+
+def limits(box: Box, axis: int) -> tuple[float, float]:
+    """From where to where a picture goes."""
+    return float(box.middle[axis] - box.half[axis]), float(box.middle[axis] + box.half[axis])
+
+
+def _spacing(points: Points) -> float:
+    """How far one point is from the next, as a rule."""
+    if len(points) < 2:
+        return 0.0
+    steps = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=-1))
+    return float(np.nan_to_num(np.median(steps)))
+
+
+def mark_size(scene: Scene, box: Box, side: float) -> float:
+    """The diameter of a write in points: neighbours touch, unless that is too small to see or too large to be told."""
+    if len(scene.writes) < 2 * len(np.unique(scene.written_by)) or not len(scene.writes):
+        return 9.0
+    line = scene.writes[scene.written_by == scene.written_by[0]]
+    steps = np.diff(line, axis=0) / box.half * (72 * side / 2)
+    return float(np.clip(np.nan_to_num(np.median(np.sqrt(np.sum(steps**2, axis=-1)))) * 0.8, 2.6, 9.0))

@@ -1,0 +1,63 @@
+"""The gallery as Markdown, from results/gallery.json, which tools/gallery.py leaves behind."""
+
+import json
+import pathlib
+from typing import Any
+
+from lantm.tasks import make_task
+
+
+def overview(root: pathlib.Path) -> str:
+    """One task's figures, and where the others are."""
+    record = _record(root)
+    first = record["figures"][0]
+    keys = next(name for name in first["pictures"] if name.endswith("keys.png"))
+    text = f"![where the heads of a machine go while it copies](docs/gallery/{keys})\n\n"
+    text += f"{_told(first)} Red: where it wrote, darker is stronger. Blue: where it read its answer.\n"
+    others = dict.fromkeys(figure["task"] for figure in record["figures"])
+    text += f"Gates, answers and the other tasks ({', '.join(others)}): [docs/gallery.md](docs/gallery.md)."
+    return text + _origin("results/gallery.json", record)
+
+
+def every_figure(root: pathlib.Path) -> str:
+    """All figures, task by task, and the video where there is one."""
+    record = _record(root)
+    parts = []
+    if video := record["video"]:
+        experiment = video["experiment"]
+        parts += [
+            f"## {experiment['model']} learns {experiment['task']}",
+            f"Seed {video['seed']}, {video['frames']} frames: after every epoch, one random problem.",
+            f"![a machine learns {experiment['task']}](gallery/{video['file']})",
+        ]
+    for figure in record["figures"]:
+        parts += [f"## {figure['task']}, length {figure['length']}", _told(figure)]
+        for picture in sorted(figure["pictures"], key=_order):
+            parts.append(f"![{_order(picture)[1]} of {figure['task']} at {figure['length']}](gallery/{picture})")
+    return "\n\n".join(parts) + _origin("../results/gallery.json", record)
+
+
+def _order(picture: str) -> tuple[int, str]:
+    """Keys come first, then gates, then the answer."""
+    name = picture.removesuffix(".png").rpartition("-")[2]
+    return ("keys", "gates", "answer").index(name), name
+
+
+def _told(figure: dict[str, Any]) -> str:
+    """What the machine of a figure did, and where it comes from."""
+    experiment = figure["experiment"]
+    trained = experiment["lengths"] or make_task(experiment["task"]).train_lengths
+    longest = trained[1] if isinstance(trained, list) else trained.largest
+    went = f"all {figure['symbols']} symbols are right"
+    if figure["wrong"]:
+        first = figure["first_mistake"]
+        went = f"{figure['wrong']} of {figure['symbols']} symbols are wrong, the first is symbol {first}"
+    return f"Trained on lengths up to {longest}, run on {figure['length']}: {went}."
+
+
+def _record(root: pathlib.Path) -> dict[str, Any]:
+    return json.loads((root / "results" / "gallery.json").read_text())
+
+
+def _origin(path: str, record: dict[str, Any]) -> str:
+    return f"\n\n<sub>[results/gallery.json]({path}), {record['date'][:10]}, {record['device']}</sub>"
