@@ -1,4 +1,4 @@
-"""The gallery as Markdown, from results/gallery.json, which tools/gallery.py leaves behind."""
+"""Pages on figures as Markdown: the gallery, from what tools/gallery.py drew, and what recordings cost."""
 
 import json
 import pathlib
@@ -9,19 +9,19 @@ from lantm.tasks import make_task
 
 def overview(root: pathlib.Path) -> str:
     """One task's figures, and where the others are."""
-    record = _record(root)
+    record = _record(root, "gallery")
     first = record["figures"][0]
     keys = next(name for name in first["pictures"] if name.endswith("keys.png"))
     text = f"![where the heads of a machine go while it copies](docs/gallery/{keys})\n\n"
     text += f"{_told(first)} Red: where it wrote, darker is stronger. Blue: where it read its answer.\n"
     others = dict.fromkeys(figure["task"] for figure in record["figures"])
     text += f"Gates, answers and the other tasks ({', '.join(others)}): [docs/gallery.md](docs/gallery.md)."
-    return text + _origin("results/gallery.json", record)
+    return text + _origin("gallery", "results/gallery.json", record)
 
 
 def every_figure(root: pathlib.Path) -> str:
     """All figures, task by task, and the video where there is one."""
-    record = _record(root)
+    record = _record(root, "gallery")
     parts = []
     if video := record["video"]:
         experiment = video["experiment"]
@@ -34,7 +34,17 @@ def every_figure(root: pathlib.Path) -> str:
         parts += [f"## {figure['task']}, length {figure['length']}", _told(figure)]
         for picture in sorted(figure["pictures"], key=_order):
             parts.append(f"![{_order(picture)[1]} of {figure['task']} at {figure['length']}](gallery/{picture})")
-    return "\n\n".join(parts) + _origin("../results/gallery.json", record)
+    return "\n\n".join(parts) + _origin("gallery", "../results/gallery.json", record)
+
+
+def recording_cost(root: pathlib.Path) -> str:
+    """What recording costs a training."""
+    record = _record(root, "recordings-cpu")
+    return (
+        f"It takes {record['percent_of_cpu_time']:.1f}% of the processor time of a training ({record['task']}, "
+        f"{record['seeds']} seeds, the paper's recipe), besides {record['first_write_cpu_seconds']:.0f} seconds once, to "
+        f"compile, and {record['bytes_an_epoch_a_seed'] / 1000:.1f} kB an epoch and seed."
+    ) + _origin("recordings-cpu", "../results/recordings-cpu.json", record)
 
 
 def _order(picture: str) -> tuple[int, str]:
@@ -55,9 +65,9 @@ def _told(figure: dict[str, Any]) -> str:
     return f"Trained on lengths up to {longest}, run on {figure['length']}: {went}."
 
 
-def _record(root: pathlib.Path) -> dict[str, Any]:
-    return json.loads((root / "results" / "gallery.json").read_text())
+def _record(root: pathlib.Path, name: str) -> dict[str, Any]:
+    return json.loads((root / "results" / f"{name}.json").read_text())
 
 
-def _origin(path: str, record: dict[str, Any]) -> str:
-    return f"\n\n<sub>[results/gallery.json]({path}), {record['date'][:10]}, {record['device']}</sub>"
+def _origin(name: str, path: str, record: dict[str, Any]) -> str:
+    return f"\n\n<sub>[results/{name}.json]({path}), {record['date'][:10]}, {record['device']}</sub>"

@@ -61,6 +61,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "gallery": partial(gallery_pages.overview, ROOT),
         "bench": bench,
     },
+    "docs/figures.md": {"recordings": partial(gallery_pages.recording_cost, ROOT)},
     "docs/gallery.md": {"gallery": partial(gallery_pages.every_figure, ROOT)},
     "docs/reproduction.md": {
         "cells": partial(study_tables.every_cell, ROOT),
