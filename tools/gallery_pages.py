@@ -40,11 +40,13 @@ def every_figure(root: pathlib.Path) -> str:
 def recording_cost(root: pathlib.Path) -> str:
     """What recording costs a training."""
     record = _record(root, "recordings-cpu")
-    return (
+    once, each = record["first_write_cpu_seconds"], record["bytes_an_epoch_a_seed"] / 1000
+    text = (
         f"It takes {record['percent_of_cpu_time']:.1f}% of the processor time of a training ({record['task']}, "
-        f"{record['seeds']} seeds, the paper's recipe), besides {record['first_write_cpu_seconds']:.0f} seconds once, to "
-        f"compile, and {record['bytes_an_epoch_a_seed'] / 1000:.1f} kB an epoch and seed."
-    ) + _origin("recordings-cpu", "../results/recordings-cpu.json", record)
+        f"{record['seeds']} seeds, the paper's recipe), {once:.0f} seconds to compile, once, and {each:.1f} kB an epoch "
+        "and seed."
+    )
+    return text + _origin("recordings-cpu", "../results/recordings-cpu.json", record)
 
 
 def _order(picture: str) -> tuple[int, str]:
