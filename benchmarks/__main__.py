@@ -48,7 +48,7 @@ def main() -> None:
     for name in chosen.only:
         title, make = makers[name]
         record[name] = make()
-        Console().print(_table(title, record[name]))
+        Console().print(table(title, record[name]))
     if chosen.out or not chosen.quick:
         path = chosen.out or RESULTS / f"bench-{platform}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def main() -> None:
         print(f"written to {path.name}")
 
 
-def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+def table(title: str, rows: list[dict[str, Any]]) -> Table:
     table = Table(title=title, title_justify="left")
     for name in rows[0]:
         table.add_column(name.replace("_", " "), justify="left" if name == "name" else "right")

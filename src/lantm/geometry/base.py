@@ -94,4 +94,16 @@ class Geometry(eqx.Module):
 
     @abc.abstractmethod
     def squared_distance(self, key: Key, address: Key) -> SquaredDistance:
-        """The square of the distance between a key and the address of a memory."""
+        """The square of the distance between a key and the address of a memory.
+
+        Finite, with finite gradients, also for an address of zeros, key or not: free slots of a memory hold those.
+        """
+
+    @abc.abstractmethod
+    def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
+        """Where a key is drawn in a picture with the same scale on both axes."""
+
+    @property
+    @abc.abstractmethod
+    def rim(self) -> float | None:
+        """The radius of the circle around the origin of the picture that holds all keys, where there is one."""

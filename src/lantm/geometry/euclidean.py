@@ -1,5 +1,6 @@
 """The key space R^n, which all the groups of the paper act on."""
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from lantm.geometry.base import Gate, Geometry, Key, RawKey, SquaredDistance
@@ -12,13 +13,41 @@ def interpolate(
 ) -> Float[Array, "*#batch size"]:
     """The straight line from `previous` (gate 0) to `candidate` (gate 1).
 
-    >>> import jax.numpy as jnp
     >>> print(interpolate(jnp.array([0.25]), jnp.array([4.0, 0.0]), jnp.array([0.0, 8.0])))
     [1. 6.]
     """
     # Not previous + gate * (candidate - previous), which rounds at gate 1: a saturated gate gives exactly
     # one of the two.
     return gate * candidate + (1 - gate) * previous
+
+
+def squared_euclidean_distance(
+    point: Float[Array, "*#batch size"], other: Float[Array, "*#batch size"]
+) -> Float[Array, "*#batch"]:
+    """The sum of the squared differences of the components.
+
+    >>> print(squared_euclidean_distance(jnp.array([3.0, 0.0]), jnp.array([0.0, 4.0])))
+    25.0
+    """
+    # Component by component, and sliced before subtracting: a reduction over so short an axis made a
+    # compiled recurrence 12 times slower on a CPU, and slicing the difference instead doubled the time
+    # of its gradient. Every read measures its distance to the whole memory, so this is a hot spot.
+    total = (point[..., 0] - other[..., 0]) ** 2
+    for component in range(1, point.shape[-1]):
+        total += (point[..., component] - other[..., component]) ** 2
+    return total
+
+
+def squared_norm(vector: Float[Array, "*#batch size"]) -> Float[Array, "*#batch 1"]:
+    """The sum of the squares of the components, on an axis of length 1 so that it divides vectors.
+
+    >>> print(squared_norm(jnp.array([2.0, 3.0, 6.0])))
+    [49.]
+    """
+    total = vector[..., :1] ** 2
+    for component in range(1, vector.shape[-1]):
+        total += vector[..., component : component + 1] ** 2
+    return total
 
 
 class EuclideanGeometry(Geometry):
@@ -42,10 +71,15 @@ class EuclideanGeometry(Geometry):
 
     def squared_distance(self, key: Key, address: Key) -> SquaredDistance:
         """The sum of the squared differences of the components."""
-        # Component by component, and sliced before subtracting: a reduction over so short an axis made a
-        # compiled recurrence 12 times slower on a CPU, and slicing the difference instead doubled the time
-        # of its gradient. Every read measures its distance to the whole memory, so this is a hot spot.
-        total = (key[..., 0] - address[..., 0]) ** 2
-        for component in range(1, self.key_size):
-            total += (key[..., component] - address[..., component]) ** 2
-        return total
+        return squared_euclidean_distance(key, address)
+
+    def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
+        """The first two components; 0 is the second of a line's."""
+        if self.key_size == 1:
+            return jnp.concatenate([key, jnp.zeros_like(key)], axis=-1)
+        return key[..., :2]
+
+    @property
+    def rim(self) -> float | None:
+        """There is none."""
+        return None

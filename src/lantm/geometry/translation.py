@@ -12,7 +12,6 @@ from lantm.geometry.euclidean import EuclideanGeometry, interpolate
 class Translation(EuclideanGeometry):
     """A head moves by a step: v . k = k + v (paper, section 3.3).
 
-    >>> import jax.numpy as jnp
     >>> print(Translation().act(jnp.array([1.0, 2.0]), jnp.array([3.0, 3.0])))
     [4. 5.]
     """

@@ -1,0 +1,100 @@
+"""Hyperbolic space as a key space: the upper half-space, where floating point keeps what the disk rounds away.
+
+A key is (x, y): a place x on the floor, of one number or more, and a height y above it, which is positive. The same
+space is drawn as a disk or ball; but there the distance of a key from the rim, on which all lengths depend, is the
+difference of two numbers near 1. Here it is a number of its own, exact to the last digit however small it becomes.
+"""
+
+import math
+from typing import Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from lantm.geometry.arcs import hyperbolic_weights, squared_length
+from lantm.geometry.base import Gate, Geometry, Key, RawKey, SquaredDistance
+from lantm.geometry.euclidean import squared_euclidean_distance, squared_norm
+from lantm.geometry.surface import FARTHEST
+
+
+class HalfSpaceGeometry(Geometry):
+    """A geometry with the keys of hyperbolic space, of curvature -1 / `radius`^2.
+
+    The base point is (0, 1). Keys are kept within a ball around it, as wide as the precision of their numbers can tell
+    neighbours apart: 14 radii for float32, 34 for float64. Nothing leaves it, however long it runs.
+    """
+
+    radius: eqx.AbstractVar[float]
+    keys: eqx.AbstractVar[Literal["projected", "geodesic"]]
+
+    @property
+    def raw_key_size(self) -> int:
+        """As many as there are dimensions."""
+        return self.key_size
+
+    def key(self, raw: RawKey) -> Key:
+        """Where a shift of the base point by the raw numbers leads: d = 2 radius asinh(|raw| / (2 radius)) far."""
+        b = jnp.clip(raw / (2 * self.radius), -FARTHEST, FARTHEST)
+        up, aside = b[..., :1], b[..., 1:]
+        square = squared_norm(aside)
+        stretch = jnp.sqrt(1 + up**2 + square)
+        # stretch - up, without a difference of large numbers.
+        long = stretch + jnp.abs(up)
+        difference = jnp.where(up > 0, (1 + square) / long, long)
+        height = 1 / (square + difference**2)
+        return self.within_reach(jnp.concatenate([-2 * stretch * aside * height, height], axis=-1))
+
+    def within_reach(self, key: Key) -> Key:
+        """The key, or the key of its height at the edge of the ball that precision allows."""
+        reach = _reach(key)
+        height = jnp.clip(key[..., -1:], math.exp(-reach), math.exp(reach))
+        floor = key[..., :-1]
+        # The ball is x^2 + y^2 + 1 <= 2 y cosh(reach).
+        edge = jnp.maximum(2 * math.cosh(reach) * height - 1 - height**2, jnp.finfo(key.dtype).tiny)
+        shrink = lax.stop_gradient(jnp.sqrt(edge / jnp.maximum(squared_norm(floor), edge)))
+        return jnp.concatenate([floor * shrink, height], axis=-1)
+
+    def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
+        """Along the geodesic: `projected` in the pace of a straight line through the hyperboloid, or at constant speed.
+
+        On the hyperboloid, a key is (|key|^2, x, 1) / y. What is mixed there is scaled back to it.
+        """
+        s = self._half(candidate, previous)[..., None]
+        if self.keys == "geodesic":
+            new, old = hyperbolic_weights(gate, s)
+        else:
+            scale = lax.rsqrt(1 + 4 * gate * (1 - gate) * s)
+            new, old = gate * scale, (1 - gate) * scale
+        new, old = new / candidate[..., -1:], old / previous[..., -1:]
+        height = 1 / (new + old)
+        floor = (new * height) * candidate[..., :-1] + (old * height) * previous[..., :-1]
+        return jnp.concatenate([floor, height], axis=-1)
+
+    def squared_distance(self, key: Key, address: Key) -> SquaredDistance:
+        """The square of the hyperbolic distance d: sinh^2(d / (2 radius)) = |k - a|^2 / (4 y y')."""
+        return self.radius**2 * squared_length(self._half(key, address))
+
+    def _half(self, key: Key, address: Key) -> Float[Array, "*#batch"]:
+        """sinh^2 of half the distance, in radii."""
+        lowest = math.exp(-_reach(key))  # free slots of a memory hold zeros, which are no key, and are not read
+        heights = jnp.maximum(key[..., -1], lowest) * jnp.maximum(address[..., -1], lowest)
+        return squared_euclidean_distance(key, address) / (4 * heights)
+
+    def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
+        """The Poincare disk; of a ball of more dimensions, the shadow on the first two."""
+        floor, height = key[..., :-1], key[..., -1:]
+        square = squared_norm(floor)
+        scale = 1 / (square + (height + 1) ** 2)
+        return jnp.concatenate([(square + height**2 - 1) * scale, -2 * floor[..., :1] * scale], axis=-1)
+
+    @property
+    def rim(self) -> float | None:
+        """The unit circle."""
+        return 1.0
+
+
+def _reach(key: Key) -> float:
+    """The radius of the ball that keys are kept in: at its edge, neighbours differ in few of their last digits."""
+    return -math.log(jnp.finfo(key.dtype).eps) - 2

@@ -1,0 +1,88 @@
+"""SO(3) acting on the sphere: heads walk on great circles, and come around."""
+
+from typing import Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lantm.geometry.arcs import arc_weights
+from lantm.geometry.base import Action, Gate, Key, RawKey
+from lantm.geometry.complex_numbers import conjugate, multiply, squared_modulus
+from lantm.geometry.euclidean import interpolate, squared_euclidean_distance
+from lantm.geometry.options import check_choice, check_radius
+from lantm.geometry.rotation import project
+from lantm.geometry.surface import SurfaceGeometry, half_radii, halves
+
+# Arcs are taken for at most so many times half a circle, sin^2(arc / 2): there is none between opposite points.
+_LONGEST_ARC = 1 - 1e-6
+
+
+class Sphere(SurfaceGeometry):
+    """A head walks on a sphere around the origin of space; rotations are unit quaternions.
+
+    A raw key (x, y) is the point whose stereographic projection from the south pole it is; near the north pole, the
+    base point, those are the coordinates of a map in steps. Distances are those through the sphere, not along it:
+    they order points alike and are smooth at opposite points, where the arc is not.
+
+    >>> sphere = Sphere(radius=10.0)
+    >>> print(sphere.key(jnp.array([0.0, 0.0])), sphere.key(jnp.array([20.0, 0.0])))
+    [ 0.  0. 10.] [10.  0.  0.]
+    """
+
+    radius: float = eqx.field(static=True, default=64.0)
+    actions: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
+    keys: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
+
+    key_size = 3
+    raw_key_size = 2
+    curvature = 1
+
+    def __check_init__(self) -> None:
+        check_radius("sphere", self.radius)
+        check_choice("sphere", "actions", self.actions, ("projected", "geodesic"))
+        check_choice("sphere", "keys", self.keys, ("projected", "geodesic"))
+
+    def key(self, raw: RawKey) -> Key:
+        """The inverse of the stereographic projection."""
+        flat = half_radii(raw, self.radius)
+        square = squared_modulus(flat)
+        return self.radius * jnp.concatenate([2 * flat, 1 - square], axis=-1) / (1 + square)
+
+    def act(self, action: Action, key: Key) -> Key:
+        """The rotation of the unit quaternion, back on the sphere after every step, lest rounding add up."""
+        alpha, beta = halves(action)
+        east, north = key[..., :2], key[..., 2:]
+        double = multiply(alpha, beta)
+        turned = multiply(multiply(alpha, alpha), east) - multiply(multiply(beta, beta), conjugate(east))
+        along = multiply(multiply(alpha, conjugate(beta)), east)[..., :1]
+        height = (squared_modulus(alpha) - squared_modulus(beta)) * north - 2 * along
+        return self._on_sphere(jnp.concatenate([turned + 2 * double * north, height], axis=-1), key)
+
+    def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
+        """`projected` goes straight through the sphere, seen from its centre; `geodesic` keeps its speed on the arc.
+
+        Halfway between opposite points, where there is no way to prefer, the previous key stays.
+        """
+        if self.keys == "projected":
+            return self._on_sphere(interpolate(gate, candidate, previous), previous)
+        chord = squared_euclidean_distance(candidate, previous)[..., None]
+        to_candidate, to_previous = arc_weights(gate, jnp.minimum(chord / (4 * self.radius**2), _LONGEST_ARC))
+        return self._on_sphere(to_candidate * candidate + to_previous * previous, previous)
+
+    def squared_distance(self, key: Key, address: Key) -> Float[Array, "*#batch"]:
+        """The square of the chord."""
+        return squared_euclidean_distance(key, address)
+
+    def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
+        """Lambert's map, which keeps areas: the north pole is in the middle, the south pole is the rim."""
+        stretch = jnp.sqrt(2 * self.radius / jnp.maximum(self.radius + key[..., 2:], 1e-6 * self.radius))
+        return key[..., :2] * stretch
+
+    @property
+    def rim(self) -> float | None:
+        """Twice the radius."""
+        return 2.0 * self.radius
+
+    def _on_sphere(self, point: Float[Array, "*#batch 3"], fallback: Key) -> Key:
+        return self.radius * project(point / self.radius, fallback / self.radius)

@@ -1,0 +1,134 @@
+"""The isometries of the three surfaces of constant curvature: sphere, plane and hyperbolic plane, by one code.
+
+Every such isometry (that is no reflection) is a matrix of two complex numbers,
+
+    (    alpha        beta     )        |alpha|^2 + curvature |beta|^2 = 1,
+    ( -c conj(beta)  conj(alpha))       c the sign of the curvature: 1, 0 or -1,
+
+which are the unit quaternions for the sphere, the rigid motions for the plane (with half the angle in alpha), and
+SU(1, 1) for the disk. It and its negative are the same isometry. To a person on the surface, beta is a shift and the
+angle of alpha a turn about the base point, the point where keys are when their raw numbers are 0.
+"""
+
+import abc
+from typing import Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lantm.geometry.arcs import arc_weights, weights_between
+from lantm.geometry.base import Action, Gate, Geometry, RawAction
+from lantm.geometry.complex_numbers import Complex, conjugate, multiply, squared_modulus
+
+# Larger shifts, in half radii, are taken for this: it goes from end to end of what a float32 holds of a disk.
+FARTHEST = 1e6
+
+
+class SurfaceGeometry(Geometry):
+    """A surface of constant curvature under its isometries, those that mirror nothing.
+
+    Sizes. Raw actions are normalised to a length of about 1 by the machine, and on a closed or curved surface it
+    matters how far that goes: a radian on the unit sphere is a sixth of the way around. So a surface has a `radius`
+    of many steps. Raw numbers of length 1 then move a key by about 1 near the base point, as in the plane under
+    translations, or turn the surface by 1 / radius; how curved a step is follows from the radius. With the default
+    of 64, the longest texts that machines are trained on go once along the radius, and four times as long ones do
+    not yet reach around the sphere.
+    """
+
+    radius: eqx.AbstractVar[float]
+    actions: eqx.AbstractVar[Literal["projected", "geodesic"]]
+
+    @property
+    def action_size(self) -> int:
+        """Two complex numbers."""
+        return 4
+
+    @property
+    def raw_action_size(self) -> int:
+        """A shift, to the right and up, and a turn."""
+        return 3
+
+    @property
+    def isometric(self) -> bool:
+        """By definition."""
+        return True
+
+    @property
+    @abc.abstractmethod
+    def curvature(self) -> int:
+        """The sign of the curvature."""
+
+    def action(self, raw: RawAction) -> Action:
+        """Turns by about a radius-th of the third number, shifts by the first two: smooth, without a sine.
+
+        What the negative numbers mean undoes it.
+        """
+        half_turn = raw[..., 2:] / (2 * self.radius)
+        shift, stretch = self.shift(raw[..., :2])
+        turned = jnp.concatenate([stretch, stretch * half_turn], axis=-1) / jnp.sqrt(1 + half_turn**2)
+        return jnp.concatenate([turned, shift], axis=-1)
+
+    def shift(self, raw: Float[Array, "*#batch 2"]) -> tuple[Complex, Float[Array, "*#batch 1"]]:
+        """The beta of a shift without a turn, and its alpha, which is real."""
+        if self.curvature == 0:
+            return raw, jnp.ones_like(raw[..., :1])
+        beta = half_radii(raw, self.radius)
+        stretch = jnp.sqrt(1 + squared_modulus(beta))
+        return (beta / stretch, 1 / stretch) if self.curvature > 0 else (beta, stretch)
+
+    def identity(self) -> Float[Array, "action"]:
+        """No turn, no shift."""
+        return jnp.array([1.0, 0.0, 0.0, 0.0])
+
+    def compose(self, second: Action, first: Action) -> Action:
+        """The product of the matrices."""
+        (a, b), (c, d) = halves(second), halves(first)
+        alpha = multiply(a, c) - self.curvature * multiply(b, conjugate(d))
+        return jnp.concatenate([alpha, multiply(a, d) + multiply(b, conjugate(c))], axis=-1)
+
+    def inverse(self, action: Action) -> Action:
+        """The inverse of the matrix."""
+        alpha, beta = halves(action)
+        return jnp.concatenate([conjugate(alpha), -beta], axis=-1)
+
+    def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
+        """A mixture of the matrices, scaled to determinant 1; of a matrix and its negative, the nearer is taken.
+
+        `projected` mixes in the shares of the gate. `geodesic` goes at constant speed through the powers of the one
+        action that leads from `previous` to `candidate`, which is the paper's interpolation by the exponential map.
+        Both take the same way and differ in pace.
+        """
+        s = self._determinant(candidate - previous) / 4  # sin^2 of half the angle between them
+        opposite = s > 0.5
+        candidate = jnp.where(opposite, -candidate, candidate)
+        s = jnp.where(opposite, 1 - s, s)
+        if self.actions == "geodesic":
+            weights = weights_between(gate, s) if self.curvature < 0 else arc_weights(gate, s)
+            return self._renormalised(weights.candidate * candidate + weights.previous * previous)
+        mixed = gate * candidate + (1 - gate) * previous
+        # The determinant of the mixture, which is never below a half.
+        return self._renormalised(mixed / jnp.sqrt(1 - 4 * gate * (1 - gate) * s))
+
+    def _determinant(self, action: Action) -> Float[Array, "*#batch 1"]:
+        alpha, beta = halves(action)
+        return squared_modulus(alpha) + self.curvature * squared_modulus(beta)
+
+    def _renormalised(self, action: Action) -> Action:
+        """Takes the rounding of many steps out of the determinant."""
+        alpha, beta = halves(action)
+        if self.curvature > 0:
+            return action / jnp.sqrt(self._determinant(action))
+        # Not by the determinant here: for long shifts in the disk it is the difference of two large numbers.
+        length = jnp.sqrt((1 - self.curvature * squared_modulus(beta)) / squared_modulus(alpha))
+        return jnp.concatenate([alpha * length, beta], axis=-1)
+
+
+def halves(action: Float[Array, "*#batch 4"]) -> tuple[Complex, Complex]:
+    """The two complex numbers alpha and beta."""
+    return action[..., :2], action[..., 2:]
+
+
+def half_radii(raw: Float[Array, "*#batch size"], radius: float) -> Float[Array, "*#batch size"]:
+    """A shift in units of the diameter, bounded so that its square is finite."""
+    return jnp.clip(raw / (2 * radius), -FARTHEST, FARTHEST)
