@@ -1,6 +1,7 @@
 """Gradients are finite everywhere, in particular where a formula of the paper is singular."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array, DTypeLike, Float
 
-from lantm.geometry import Geometry, Rotation, ScalingRotation
+from lantm.geometry import Geometry, Rotation, ScalingRotation, Sphere
 
 pytestmark = pytest.mark.usefixtures("double_precision")  # so that the arguments decide
 
@@ -20,11 +21,30 @@ def dtype(request: pytest.FixtureRequest) -> DTypeLike:
 
 def assert_differentiable(function: Callable[..., Array], *arguments: Float[Array, "points _"]) -> None:
     """At every point the value and its derivatives in all arguments are finite, and no derivative is huge."""
-    assert jnp.isfinite(function(*arguments)).all()
     every_argument = tuple(range(len(arguments)))
-    for jacobian in jax.jit(jax.vmap(jax.jacobian(function, every_argument)))(*arguments):
+
+    @jax.jit
+    @jax.vmap
+    def value_and_derivatives(*arguments: Array) -> tuple[Array, tuple[Array, ...]]:
+        return function(*arguments), jax.jacobian(function, every_argument)(*arguments)
+
+    value, jacobians = value_and_derivatives(*arguments)
+    assert jnp.isfinite(value).all()
+    for jacobian in jacobians:
         # Squared and summed for clipping, derivatives much larger than this overflow single precision.
-        np.testing.assert_array_less(jnp.abs(jacobian), 1e7)
+        np.testing.assert_array_less(np.abs(jacobian), 1e7)
+
+
+def assert_finite(function: Callable[..., Array], *arguments: Array) -> None:
+    """The value and a derivative in all arguments are finite, large as they may be."""
+
+    @jax.jit
+    def value_and_pulled(*arguments: Array) -> tuple[Array, tuple[Array, ...]]:
+        value, pull = jax.vjp(function, *arguments)
+        return value, pull(jnp.ones_like(value))
+
+    for array in jax.tree.leaves(value_and_pulled(*arguments)):
+        assert np.isfinite(array).all()
 
 
 def test_at_small_raw_numbers(geometry: Geometry, dtype: DTypeLike) -> None:
@@ -47,12 +67,41 @@ def test_at_the_identity(geometry: Geometry, dtype: DTypeLike) -> None:
     assert_differentiable(geometry.inverse, identity)
 
 
-def test_between_opposite_actions(geometry: Geometry, dtype: DTypeLike) -> None:
+def test_at_free_slots(geometry: Geometry) -> None:
+    """Free slots of a memory are full of zeros. What they give is not used, but it is computed, and summed."""
+    keys = geometry.key(jnp.array([[0.0], [3.0], [-1e3]], jnp.float32) * jnp.ones(geometry.raw_key_size, jnp.float32))
+    assert_finite(geometry.squared_distance, keys, jnp.zeros_like(keys))
+
+
+def test_far_out(mixing: Geometry) -> None:
+    """Keys as far as a controller can ask for: near the rim of the disk, near the south pole of the sphere."""
+    random = np.random.default_rng(1)
+    raw = random.normal(size=(6, mixing.raw_key_size)) * np.array([1e3, 1e5, 1e7, 1e9, 1e3, 1e5])[:, None]
+    steps = jnp.asarray(1e3 * random.normal(size=(6, mixing.raw_action_size)), jnp.float32)
+
+    def move_and_measure(raw: Array, steps: Array) -> Array:
+        keys = mixing.key(raw)
+        others = mixing.mix_keys(jnp.full((6, 1), 0.3, jnp.float32), keys, keys[::-1])
+        return mixing.squared_distance(mixing.act(mixing.action(steps), keys), others)
+
+    assert_finite(move_and_measure, jnp.asarray(raw, jnp.float32), steps)
+
+
+@pytest.mark.parametrize("keys", ["projected", "geodesic"])
+def test_between_opposite_points_of_the_sphere(keys: Literal["projected", "geodesic"], dtype: DTypeLike) -> None:
+    sphere = Sphere(keys=keys)
     gates = jnp.array([0.0, 0.5 - 1e-5, 0.5 - 1e-7, 0.5, 0.5 + 1e-9, 0.5 + 1e-6, 1.0], dtype)[:, None]
-    directions = np.random.default_rng(0).normal(size=(4, geometry.raw_action_size))
+    here = jnp.tile(sphere.key(jnp.array([[50.0, -30.0]], dtype)), (len(gates), 1))
+    assert_differentiable(sphere.mix_keys, gates, here, -here)
+    assert_differentiable(sphere.squared_distance, here, -here)
+
+
+def test_between_opposite_actions(mixing: Geometry, dtype: DTypeLike) -> None:
+    gates = jnp.array([0.0, 0.5 - 1e-5, 0.5 - 1e-7, 0.5, 0.5 + 1e-9, 0.5 + 1e-6, 1.0], dtype)[:, None]
+    directions = np.random.default_rng(0).normal(size=(4, mixing.raw_action_size))
     raw = jnp.asarray(np.repeat(directions, len(gates), axis=0), dtype)
     gates = jnp.tile(gates, (len(directions), 1))
-    assert_differentiable(geometry.mix_actions, gates, geometry.action(raw), geometry.action(-raw))
+    assert_differentiable(mixing.mix_actions, gates, mixing.action(raw), mixing.action(-raw))
 
 
 def test_inverse_of_raw_zero(geometry: Geometry) -> None:

@@ -14,8 +14,8 @@ from lantm.geometry.options import check_choice, check_radius
 from lantm.geometry.rotation import project
 from lantm.geometry.surface import SurfaceGeometry, half_radii, halves
 
-# Arcs are taken for at most so many times half a circle, sin^2(arc / 2): there is none between opposite points.
-_LONGEST_ARC = 1 - 1e-6
+# sin^2 of half the longest arc; longer ones are taken for it, since between opposite points there is none.
+_LONGEST_ARC = 1 - 1e-3
 
 
 class Sphere(SurfaceGeometry):
