@@ -8,7 +8,18 @@ import pytest
 from jaxtyping import Array
 
 from lantm.errors import LantmError
-from lantm.geometry import GEOMETRIES, Geometry, Rotation, ScalingRotation, Translation, make_geometry
+from lantm.geometry import (
+    GEOMETRIES,
+    Disk,
+    Geometry,
+    Hyperbolic,
+    RigidMotion,
+    Rotation,
+    ScalingRotation,
+    Sphere,
+    Translation,
+    make_geometry,
+)
 
 CHECKOUT = pathlib.Path(__file__).parents[2]
 
@@ -18,12 +29,34 @@ def test_registered_names() -> None:
         "translation": Translation(2),
         "rotation": Rotation(),
         "scaling-rotation": ScalingRotation(),
+        "se2": RigidMotion(),
+        "sphere": Sphere(),
+        "disk": Disk(),
+        "hyperbolic": Hyperbolic(),
     }
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 64])
 def test_translation_of_any_dimension(dimension: int) -> None:
     assert make_geometry(f"translation-{dimension}") == Translation(dimension)
+
+
+@pytest.mark.parametrize(
+    ("name", "geometry"),
+    [
+        ("hyperbolic-5", Hyperbolic(5)),
+        ("hyperbolic-2[radius=8,keys=geodesic]", Hyperbolic(2, radius=8.0, keys="geodesic")),
+        ("hyperbolic-2[]", Hyperbolic(2)),
+        ("rotation[actions=geodesic]", Rotation("geodesic")),
+        ("scaling-rotation[actions=linear]", ScalingRotation()),
+        ("se2[radius=1.5,actions=geodesic]", RigidMotion(1.5, "geodesic")),
+        ("sphere[keys=geodesic]", Sphere(keys="geodesic")),
+        ("disk[actions=geodesic,radius=1]", Disk(1.0, "geodesic")),
+    ],
+)
+def test_options(name: str, geometry: Geometry) -> None:
+    assert make_geometry(name) == geometry
+    assert hash(make_geometry(name)) == hash(geometry)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +68,18 @@ def test_translation_of_any_dimension(dimension: int) -> None:
         ("translation--1", "after 'translation-' comes the dimension"),
         ("translation-2.5", "after 'translation-' comes the dimension"),
         ("rotatoin", "did you mean 'rotation'"),
-        ("hyperbolic", "known are translation, rotation, scaling-rotation"),
+        ("euclidean", "known are translation, rotation, scaling-rotation, se2, sphere, disk, hyperbolic"),
+        ("hyperbolic-x", "after 'hyperbolic-' comes the dimension of the key space, as in 'hyperbolic-3'"),
+        ("hyperbolic-1", "dimension 2 or more, not 1"),
+        ("disk[radius=0]", "cannot have the radius 0: give a number from 0.001 to 1e6"),
+        ("sphere[radius=wide]", "cannot have radius=wide: by default it is 64.0"),
+        ("sphere[actions=linear]", "has no actions=linear: its actions are projected or geodesic"),
+        ("sphere[keys=straight]", "has no keys=straight: its keys are projected or geodesic"),
+        ("se2[keys=geodesic]", "cannot make the geometry 'se2' with the options"),
+        ("rotation[actions=linear]", "its actions are projected or geodesic"),
+        ("scaling-rotation[actions=projected]", "its actions are linear or geodesic"),
+        ("hyperbolic-3[actions=projected]", "its actions are linear or geodesic"),
+        ("translation-3[radius=2]", "cannot make the geometry 'translation'"),
         ("lantm.geometry:Rotor", "has no 'Rotor'"),
         ("no_such_module:Name", "cannot import the geometry"),
         ("lantm.errors:LantmError", "not a Geometry"),

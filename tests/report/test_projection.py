@@ -22,6 +22,20 @@ def test_a_plane_is_itself(name: str) -> None:
     assert bool(flat.outline) == (name != "translation"), "the fixed point is marked where there is one"
 
 
+@pytest.mark.parametrize("name", ["disk", "sphere[radius=2]", "hyperbolic-3"])
+def test_a_space_with_a_rim_is_drawn_inside_it(name: str) -> None:
+    geometry = make_geometry(name)
+    points = np.asarray(geometry.key(5 * keys(geometry.raw_key_size)))
+    flat = projection(geometry, points)
+    assert flat.equal
+    assert bool(flat.note) == (name == "hyperbolic-3")
+    (rim,) = flat.outline
+    np.testing.assert_allclose(np.linalg.norm(rim, axis=-1), geometry.rim)
+    drawn = flat.place(points, np.zeros(50))
+    np.testing.assert_array_equal(drawn, geometry.plane_coordinates(points))
+    assert (np.linalg.norm(drawn, axis=-1) <= geometry.rim).all()
+
+
 def test_a_line_is_drawn_over_time() -> None:
     points, times = keys(1), np.arange(50.0)
     flat = projection(make_geometry("translation-1"), points)

@@ -4,12 +4,13 @@ from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
-from lantm.geometry.arcs import arc_weights
+from lantm.geometry.arcs import cardinal_sine, squared_angle
 from lantm.geometry.base import Action, Gate, Key, RawKey
 from lantm.geometry.complex_numbers import conjugate, multiply, squared_modulus
-from lantm.geometry.euclidean import interpolate, squared_euclidean_distance
+from lantm.geometry.euclidean import squared_euclidean_distance, squared_norm
 from lantm.geometry.options import check_choice, check_radius
 from lantm.geometry.rotation import project
 from lantm.geometry.surface import SurfaceGeometry, half_radii, halves
@@ -57,18 +58,22 @@ class Sphere(SurfaceGeometry):
         turned = multiply(multiply(alpha, alpha), east) - multiply(multiply(beta, beta), conjugate(east))
         along = multiply(multiply(alpha, conjugate(beta)), east)[..., :1]
         height = (squared_modulus(alpha) - squared_modulus(beta)) * north - 2 * along
-        return self._on_sphere(jnp.concatenate([turned + 2 * double * north, height], axis=-1), key)
+        moved = jnp.concatenate([turned + 2 * double * north, height], axis=-1)
+        return moved * (self.radius * lax.rsqrt(squared_norm(moved)))
 
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
         """`projected` goes straight through the sphere, seen from its centre; `geodesic` keeps its speed on the arc.
 
         Halfway between opposite points, where there is no way to prefer, the previous key stays.
         """
-        if self.keys == "projected":
-            return self._on_sphere(interpolate(gate, candidate, previous), previous)
-        chord = squared_euclidean_distance(candidate, previous)[..., None]
-        to_candidate, to_previous = arc_weights(gate, jnp.minimum(chord / (4 * self.radius**2), _LONGEST_ARC))
-        return self._on_sphere(to_candidate * candidate + to_previous * previous, previous)
+        new, old = gate, 1 - gate
+        if self.keys == "geodesic":
+            s = squared_euclidean_distance(candidate, previous)[..., None] / (4 * self.radius**2)
+            square = squared_angle(jnp.minimum(s, _LONGEST_ARC))
+            # sin(gate angle) and sin((1 - gate) angle); the factor that they share is lost in the projection.
+            new, old = new * cardinal_sine(new**2 * square), old * cardinal_sine(old**2 * square)
+        mixed = new * candidate + old * previous
+        return self.radius * project(mixed / self.radius, previous / self.radius)
 
     def squared_distance(self, key: Key, address: Key) -> Float[Array, "*#batch"]:
         """The square of the chord."""
@@ -83,6 +88,3 @@ class Sphere(SurfaceGeometry):
     def rim(self) -> float | None:
         """Twice the radius."""
         return 2.0 * self.radius
-
-    def _on_sphere(self, point: Float[Array, "*#batch 3"], fallback: Key) -> Key:
-        return self.radius * project(point / self.radius, fallback / self.radius)

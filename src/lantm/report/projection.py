@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from functools import singledispatch
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -38,6 +39,15 @@ class Projection:
 @singledispatch
 def projection(geometry: Geometry, keys: Keys) -> Projection:
     """How to draw a picture in which `keys` occur."""
+    if geometry.rim is not None:
+        note = (
+            "" if geometry.raw_key_size == 2 else f"{geometry.raw_key_size} dimensions, their shadow on the first two"
+        )
+        return Projection(
+            lambda keys, times: np.asarray(geometry.plane_coordinates(jnp.asarray(keys))),
+            outline=(circle(geometry.rim),),
+            note=note,
+        )
     if geometry.key_size == 1:
         return Projection(lambda keys, times: np.stack([times, keys[:, 0]], axis=-1), ("step", "key"), equal=False)
     if geometry.key_size == 2:
