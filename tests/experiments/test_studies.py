@@ -1,5 +1,7 @@
 """The studies: which cells there are, what the paper has for them, and how they are chosen."""
 
+import re
+
 import pytest
 
 from lantm.errors import LantmError
@@ -53,6 +55,27 @@ def test_generalisation_scores_the_trainings_of_the_sequences() -> None:
     assert {cell.scales for cell in found} == {(4, 5, 8)}
     trained = {cell.run_name: cell.experiment for cell in cells("sequences", recipe="robust")}
     assert all(trained[cell.run_name] == cell.experiment for cell in found)
+
+
+def test_geometries() -> None:
+    """5 tasks x 12 key spaces, which can all be made; the paper's key space shares the training of the sequences."""
+    found = cells("geometries", recipe="robust")
+    assert len({cell.name for cell in found}) == len(found) == 60
+    shared = {cell.run_name: cell.experiment for cell in cells("sequences", recipe="robust")}
+    for cell in found:
+        geometry, machine = cell.extra["geometry"], cell.experiment.machine
+        assert isinstance(machine, LantmConfig)
+        assert machine.geometry == geometry
+        assert cell.scales == (1, 2, 4)
+        assert cell.experiment.seeds == 8
+        assert re.fullmatch("[A-Za-z0-9-]+", cell.name)
+        assert (cell.run_name in shared) == (geometry == "translation") == bool(cell.figures)
+        if geometry == "translation":
+            assert shared[cell.run_name] == cell.experiment
+        machine.access  # noqa: B018 it makes the geometry
+    assert [cell.experiment.task for cell in cells("geometries", only=("disk[radius=8]",))] == [
+        *("copy", "reverse", "bigramFlip", "double", "addition")
+    ]
 
 
 def test_tweaks() -> None:

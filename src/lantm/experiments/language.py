@@ -58,10 +58,13 @@ class LanguageCell(Cell):
     experiment: LanguageExperiment
     corpus: Corpus
     request: Request
+    varied: str = ""
+    """What tells its training from the paper's, as a part of names."""
 
     @property
     def name(self) -> str:
-        return self.experiment.model + ("-quick" if self.request.quick else "")
+        parts = [self.experiment.model, self.varied, "quick" if self.request.quick else ""]
+        return "-".join(filter(None, parts))
 
     @property
     def run_name(self) -> str:
@@ -69,7 +72,9 @@ class LanguageCell(Cell):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        return {"task": "language", "model": self.experiment.model}
+        return {"task": "language", "model": self.experiment.model} | (
+            {"variation": self.varied} if self.varied else {}
+        )
 
     def check(self) -> None:
         self.corpus.check_columns(self.experiment.recipe.batch_size)
@@ -140,6 +145,8 @@ class LanguageCell(Cell):
         """A row with the paper's figure, and whether ours is at most that, rounded as the paper's is."""
         figure = FIGURES[self.experiment.model][row["scale"]]
         row = {**row, "paper": {"perplexity": figure}, "pass": None}
+        if isinstance(self.experiment.machine, LantmConfig):
+            row["geometry"] = self.experiment.machine.geometry
         if self.request.quick:
             row["quick"] = True
         else:
@@ -148,6 +155,13 @@ class LanguageCell(Cell):
 
 
 def _cells(request: Request) -> Sequence[LanguageCell]:
+    return language_cells(request, [(model, language_machine(model), "") for model in MODELS])
+
+
+def language_cells(
+    request: Request, machines: Sequence[tuple[ModelName, LantmConfig | LstmConfig, str]]
+) -> list[LanguageCell]:
+    """A cell for each machine, with what tells it from the paper's."""
     if request.data is None:
         raise LantmError(
             "language needs a text: give --data FOLDER with ptb.train.txt, ptb.valid.txt and ptb.test.txt "
@@ -174,14 +188,15 @@ def _cells(request: Request) -> Sequence[LanguageCell]:
                 digest=corpus.digest,
                 vocabulary=len(corpus.words),
                 model=model,
-                machine=language_machine(model),
+                machine=machine,
                 recipe=recipe,
                 seeds=seeds if request.seeds is None else request.seeds,
             ),
             corpus,
             request,
+            varied,
         )
-        for model in MODELS
+        for model, machine, varied in machines
     ]
 
 

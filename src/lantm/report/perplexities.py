@@ -69,5 +69,7 @@ def _rounded(value: Any) -> float | None:
     return round(float(value), 3) if np.isfinite(value) else None
 
 
-def _shown(value: float | None, digits: int = 2) -> str:
+def _shown(value: float | str | None, digits: int = 2) -> str:
+    if isinstance(value, str):
+        return value
     return "-" if value is None or not math.isfinite(value) else f"{value:,.{digits}f}"
