@@ -110,11 +110,17 @@ FEATURES = [
     {"read_sees_write": True, "power": 2.0},
     {"memory_limit": 3, "memory_drop": 2},
 ]
-EVERY_GEOMETRY = [*GEOMETRIES, "translation-3"]
+EVERY_GEOMETRY = [
+    *GEOMETRIES,
+    "translation-3",
+    "sphere[actions=geodesic,keys=geodesic]",
+    "disk[actions=geodesic,keys=geodesic]",
+]
+# Two weightings and five features have no common divisor: among ten machines they all meet.
 MACHINES = [
     {"geometry": geometry, "weighting": weighting, **features}
-    for (weighting, geometry), features in zip(
-        itertools.product(["invnorm", "softmax"], EVERY_GEOMETRY), itertools.cycle(FEATURES), strict=False
+    for geometry, weighting, features in zip(
+        EVERY_GEOMETRY, itertools.cycle(["invnorm", "softmax"]), itertools.cycle(FEATURES), strict=False
     )
 ]
 SCHEDULES = {
