@@ -110,3 +110,14 @@ def test_tweaks(tables: Any, tmp_path: pathlib.Path) -> None:
     found = lines(tables.tweaks(tmp_path))[2:]
     assert [row[:3] for row in found] == [["paper", "copy", "as it is"], ["paper", "copy", "power 2"]]
     assert found[0][3:] == ["7 of 8", "120", "7 of 8", "99.0/99.5", "55.6"]
+
+
+def test_programs(tables: Any, tmp_path: pathlib.Path) -> None:
+    assert "Nothing is run yet" in tables.programs(tmp_path)
+    row = {"scale": "1x", "coarse": 39.96, "fine": 74.44, "median_fine": 70.0, "pass": True}
+    content = result("programs[kinds=loop]", "lantm-invnorm", "paper", [row]) | {"problems_a_second": 12345.6}
+    write(tmp_path, "programs", "programs-kinds-loop--lantm-invnorm-paper", content)
+    found = lines(tables.programs(tmp_path))
+    assert len(found) == 2 + 6
+    assert found[6] == ["small loops", "InvNorm", "0/55", "**39.9/74.4**", "55.6/70.0", "12,346", "not run", "", ""]
+    assert found[3][:4] == ["all six kinds", "InvNorm", "39/74", "not run"]

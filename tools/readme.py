@@ -57,6 +57,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "demo": demo,
         "sequences": partial(study_tables.sequences, ROOT),
         "generalisation": partial(study_tables.generalisation, ROOT),
+        "programs": partial(study_tables.programs, ROOT),
         "language": partial(language_tables.perplexities, ROOT, "results"),
         "gallery": partial(gallery_pages.overview, ROOT),
         "bench": bench,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lantm.experiments import STUDIES, Request
-from lantm.experiments.paper import FURTHER, SEQUENCES, Figures
+from lantm.experiments.paper import FURTHER, PROGRAMS, SEQUENCES, Figures
 
 RECIPES = ("paper", "robust")  # those that tables compare
 NOT_RUN = "not run"
@@ -112,6 +112,25 @@ def tweaks(root: pathlib.Path) -> str:
                 beyond = [_ours(long), f"{long['median_coarse']:.1f}"]
                 rows.append([recipe, task, variation.replace("-", " "), *solved, *beyond])
     return (table(head, rows) if rows else NOT_RUN) + results.origin()
+
+
+def programs(root: pathlib.Path) -> str:
+    """All six kinds and small loops alone, three models."""
+    results = Results(root, "programs")
+    cells = {recipe: results.cells(recipe) for recipe in RECIPES}
+    head = ["programs", "model", "paper"]
+    for recipe in RECIPES:
+        head += [f"ours, `{recipe}`", "median of seeds", "problems a second"]
+    rows = []
+    for (kinds, model), figures in PROGRAMS.items():
+        row = ["all six kinds" if kinds == "all" else "small loops", _MODELS[model], _percent(figures)]
+        for recipe in RECIPES:
+            result = next((one for labels, one in cells[recipe].items() if labels[1:] == (model, kinds)), None)
+            one = _row(result, 1)
+            median = f"{one['median_coarse']:.1f}/{one['median_fine']:.1f}" if one else ""
+            row += [_ours(one), median, f"{result['problems_a_second']:,.0f}" if result else ""]
+        rows.append(row)
+    return table(head, rows) + results.origin()
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:

@@ -149,3 +149,33 @@ def test_nothing_is_compared_without_the_papers_figures_or_in_a_hurry() -> None:
     assert beside_the_paper(row(100, 100), None, quick=False)["pass"] is None
     quick = beside_the_paper(row(100, 100), Figures(1, 1), quick=True)
     assert (quick["pass"], quick["quick"]) == (None, True)
+
+
+def test_programs() -> None:
+    """All six kinds and small loops, x 3 models, scored where the paper scores: at the most digits trained on."""
+    found = cells("programs")
+    assert [(cell.labels["task"], cell.labels["kinds"]) for cell in found[::3]] == [
+        ("programs", "all"),
+        ("programs[kinds=loop]", "loop"),
+    ]
+    assert len({cell.name for cell in found}) == len({cell.run_name for cell in found}) == 6
+    figures = {(cell.labels["kinds"], cell.experiment.model): cell.figures[1] for cell in found}
+    assert figures == {
+        ("all", "lstm"): (35, 66),
+        ("all", "lantm-invnorm"): (39, 74),
+        ("all", "lantm-softmax"): (35, 67),
+        ("loop", "lstm"): (0, 51),
+        ("loop", "lantm-invnorm"): (0, 55),
+        ("loop", "lantm-softmax"): (0, 55),
+    }
+    for cell in found:
+        cell.check()
+        assert (cell.scales, cell.experiment.seeds) == ((1,), 8)
+        assert cell.experiment.build_task().lengths_at(1).smallest == 4
+    quick = cells("programs", quick=True, only=("loop",), models=("lstm",))[0].experiment
+    assert (quick.seeds, quick.lengths) == (2, (1, 2))
+    assert quick.recipe.epochs < 10
+    asked = cells("programs", seeds=3, epochs=7)[0].experiment
+    assert (asked.seeds, asked.recipe.epochs) == (3, 7)
+    with pytest.raises(LantmError, match="no programs at scale 2"):
+        cells("programs", scales=(2,))[0].check()

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from lantm.evaluation import SOLVED
 
-_HEADS = {"epochs_until_solved": "epochs\nto solve"}
+_HEADS = {"epochs_until_solved": "epochs\nto solve", "median_fine": "median\nfine"}
 _CAPTION = (
     "coarse/fine in percent, of the best seed\n"
     f"solved: seeds with a coarse score of {SOLVED:g}% or more; "
@@ -37,7 +37,7 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
     for row in rows:
         at = [row[name] for name in names]
         table.add_row(
-            *([""] * len(at) if at == before else at),
+            *([""] * len(at) if at == before else map(Text, at)),  # a task's options are no markup
             *(_shown(row.get(name)) for name in columns),
             row["scale"],
             f"{row['coarse']:.1f}/{row['fine']:.1f}",

@@ -41,6 +41,8 @@ class Task(eqx.Module):
     """How the end of output is shown."""
     usual_scales: ClassVar[tuple[int, ...]] = (1, 2, 4)
     """Multiples of the training lengths that are worth a look."""
+    longest_length: ClassVar[int] = LONGEST_TEXT
+    """There are no problems of greater lengths, or none that anybody would want."""
 
     # What a task of one's own defines; each of the three properties may be a field.
 

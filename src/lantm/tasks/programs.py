@@ -48,6 +48,7 @@ class Programs(Task):
     alphabet: ClassVar[str] = ALPHABET
     end_name: ClassVar[str] = "."
     usual_scales: ClassVar[tuple[int, ...]] = (1,)
+    longest_length: ClassVar[int] = MOST_DIGITS
     data_symbols: ClassVar[int] = len(ALPHABET)
     unused_symbols: ClassVar[int] = 0
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 4))

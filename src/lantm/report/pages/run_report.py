@@ -22,7 +22,6 @@ from lantm.report.pages.packing import pack
 from lantm.report.pages.viewer import SCRIPTS, STYLES, geometry_of, one_of, sampled_problems, usual_lengths
 from lantm.seeds import EVALUATE
 from lantm.tasks import Lengths, Task
-from lantm.tasks.base import LONGEST_TEXT
 from lantm.training.checkpoint import write_whole
 from lantm.training.experiment import Experiment
 from lantm.training.run_folder import RunFolder
@@ -97,7 +96,7 @@ def report_lengths(task: Task) -> list[int]:
     """Lengths from well below the longest that was trained on to four times that."""
     stride, longest = task.train_lengths.stride, task.train_lengths.largest
     lengths = {max(stride, int(share * longest) // stride * stride) for share in _SHARES}
-    return sorted(length for length in lengths if length <= max(longest, LONGEST_TEXT))
+    return sorted(length for length in lengths if length <= max(longest, task.longest_length))
 
 
 def _scores_by_length(machines: Machines) -> list[Scores]:

@@ -95,7 +95,8 @@ def usual_lengths(task: Task) -> list[int]:
     """A short problem, the longest that was trained on, and two and four times that."""
     stride, longest = task.train_lengths.stride, task.train_lengths.largest
     short = min(longest, -(-8 // stride) * stride)
-    return sorted({length for length in (short, longest, 2 * longest, 4 * longest) if length <= max(LONGEST, short)})
+    limit = min(task.longest_length, max(LONGEST, short))
+    return sorted({length for length in (short, longest, 2 * longest, 4 * longest) if length <= limit})
 
 
 def one_of(models: Model, index: int) -> Model:

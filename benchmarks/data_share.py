@@ -1,0 +1,100 @@
+"""`python -m benchmarks.data_share`: how much of a training's time goes into making its problems.
+
+Problems are drawn on the device, inside the compiled epoch, so nothing is ever waited for; but drawing takes time
+too. An epoch is timed beside one that draws the same problems and does nothing else with them. Written to
+results/data-share-PLATFORM.json.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Int
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.timing import interleaved
+from lantm.experiments import MODELS, preset
+from lantm.provenance import provenance
+from lantm.seeds import TRAIN, device_mesh, over_seeds, place, seed_key, shared_key, use_all_cores
+from lantm.tasks import Task
+from lantm.training import Experiment, Recipe
+from lantm.training.learner import begin, train_epoch
+
+RESULTS = pathlib.Path(__file__).parent.parent / "results"
+
+
+def draw_epoch(recipe: Recipe, task: Task, seed: Int[Array, ""], epoch: Int[Array, ""]) -> Int[Array, ""]:
+    """The problems of an epoch, as training draws them, and a number that depends on all of them."""
+    longest = task.train_lengths.largest
+
+    def step(total: Array, at: Array) -> tuple[Array, None]:
+        keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
+        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key))(keys)
+        lengths = lengths if recipe.mixed_lengths else lengths[0]
+        batch = task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
+        return total + sum(jnp.sum(leaf, dtype="int32") for leaf in jax.tree.leaves(batch)), None
+
+    return lax.scan(step, jnp.zeros((), jnp.int32), jnp.arange(recipe.batches))[0]
+
+
+def measure(experiment: Experiment, repetitions: int) -> dict[str, Any]:
+    """A row: milliseconds of an epoch, of drawing its problems alone, and what that is of the whole."""
+    task, recipe = experiment.build_task(), experiment.recipe
+    mesh = device_mesh(experiment.seeds)
+    seeds = place(jnp.arange(experiment.seeds, dtype=jnp.int32), mesh)
+    learners = over_seeds(partial(begin, experiment, task), mesh)(seeds)
+    train = over_seeds(partial(train_epoch, recipe, task), mesh)
+    draw = over_seeds(partial(draw_epoch, recipe, task), mesh)
+    epoch = jnp.asarray(recipe.epochs)
+    times = interleaved(
+        {"train": lambda: train(learners, epoch), "draw": lambda: draw(seeds, epoch)}, repetitions, warm_up=1
+    )
+    problems = recipe.batches * recipe.batch_size * experiment.seeds
+    return {
+        "task": experiment.task,
+        "model": experiment.model,
+        "seeds": experiment.seeds,
+        "milliseconds_a_batch": round(times["train"] / recipe.batches, 3),
+        "drawing_milliseconds_a_batch": round(times["draw"] / recipe.batches, 4),
+        "drawing_percent": round(100 * times["draw"] / times["train"], 2),
+        "problems_a_second": round(1000 * problems / times["train"], 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.data_share", description=__doc__)
+    parser.add_argument("--task", default="programs", help="which task (default programs)")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="which models (default: all)")
+    parser.add_argument("--seeds", type=int, default=8, help="seeds at once (default 8)")
+    parser.add_argument("--batches", type=int, default=100, help="batches of a timed epoch (default 100)")
+    parser.add_argument("--repetitions", type=int, default=5, help="rounds of interleaved timings (default 5)")
+    parser.add_argument("--out", type=pathlib.Path, help="write here instead of results/data-share-PLATFORM.json")
+    chosen = parser.parse_args()
+    use_all_cores()
+    rows = []
+    for model in chosen.models:
+        experiment = preset(chosen.task, model)
+        recipe = dataclasses.replace(experiment.recipe, batches=chosen.batches)
+        rows.append(measure(dataclasses.replace(experiment, recipe=recipe, seeds=chosen.seeds), chosen.repetitions))
+    table = Table(title="drawing problems, as a share of training", title_justify="left")
+    for name in rows[0]:
+        table.add_column(name.replace("_", " "))
+    for row in rows:
+        table.add_row(*map(str, row.values()))
+    Console().print(table)
+    path = chosen.out or RESULTS / f"data-share-{jax.default_backend()}.json"
+    record = {"command": "python -m benchmarks.data_share", **provenance(), "repetitions": chosen.repetitions}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
+    print(f"written to {path.name}")
+
+
+if __name__ == "__main__":
+    main()
