@@ -164,16 +164,36 @@ def test_again(done: Bench) -> None:
     watch = Watch(stops_after=3)
     assert done(watch, again=True) == [None]
     assert watch.epochs == [1, 2]
-    assert done.run.with_name(f"{done.run.name}-before-1").is_dir(), "what was there is kept"
-    assert json.loads(done.file.read_text()) == json.loads(json.dumps(first)), "until there is something new"
+    assert done.run.with_name(f"{done.run.name}.before-1").is_dir(), "what was there is kept"
+    assert not done.file.exists()
+    kept = done.file.with_name(f"{done.file.name}.before-1")
+    assert json.loads(kept.read_text()) == json.loads(json.dumps(first))
     watch = Watch()
     (second,) = done(watch)
-    assert watch.epochs == [3, 4, 5, 6], "the new training goes on, though the old result is there"
+    assert watch.epochs == [3, 4, 5, 6], "the new training goes on"
     assert second is not None
     assert second["trained"] != {}
     watch = Watch()
     assert done(watch) == [json.loads(done.file.read_text())]
     assert watch.epochs == []
+
+
+def test_a_newer_training_is_gone_on_with(done: Bench) -> None:
+    """As when another study, which shares the training, has made it again."""
+    (first,) = done(Watch())
+    shutil.rmtree(done.run)
+    RunFolder.create(done.run, done.experiment, {"date": "later"})
+    watch = Watch(stops_after=3)
+    assert done(watch) == [None]
+    assert watch.epochs == [1, 2], "though the old result is there"
+    assert json.loads(done.file.read_text()) == json.loads(json.dumps(first)), "until there is a new one"
+
+
+def test_what_is_moved_aside_never_replaces_anything(done: Bench) -> None:
+    for number in (1, 2):
+        done.run.with_name(f"{done.run.name}.before-{number}").mkdir()
+    assert done(Watch(stops_after=0), again=True) == [None]
+    assert RunFolder(done.run.with_name(f"{done.run.name}.before-3")).has_checkpoint()
 
 
 def test_a_result_of_something_else_is_not_taken(done: Bench, trained) -> None:

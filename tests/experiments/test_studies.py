@@ -108,8 +108,9 @@ def test_what_is_asked_for() -> None:
     assert [cell.name for cell in few] == ["copy-lstm-demo-3x-6x", "double-lstm-demo-3x-6x"]
     assert {(cell.experiment.seeds, cell.experiment.recipe.epochs) for cell in few} == {(2, 7)}
     assert {cell.scales for cell in few} == {(3, 6)}
-    (one,) = cells("tweaks", only=("power-2",))[:1]
-    assert one.name == "copy-lantm-invnorm-power-2-paper"
+    assert len(cells("tweaks", only=("power-2",))) == 5
+    both = cells("tweaks", only=("power-2", "copy", "double"))
+    assert [cell.name for cell in both] == [f"{task}-lantm-invnorm-power-2-paper" for task in ("copy", "double")]
 
 
 def test_what_chooses_nothing() -> None:

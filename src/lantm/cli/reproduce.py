@@ -38,7 +38,7 @@ class Arguments:
     recipe: str = "paper"
     """How to train: paper (the paper's settings), robust (ours), demo (short)."""
     only: tuple[str, ...] = ()
-    """Only these tasks (or other labels of the table's rows)."""
+    """Only these tasks, or other labels of the table's rows: copy power-2."""
     models: tuple[str, ...] = ()
     """Only these models."""
     seeds: int | None = None
@@ -56,7 +56,7 @@ class Arguments:
     quick: bool = False
     """A small version of a few minutes on a CPU, to see it work; its figures are not the paper's."""
     again: bool = False
-    """Train anew what has a result already; an old run folder is moved aside."""
+    """Train anew what has a result already; old results and run folders are moved aside."""
     minutes: float | None = None
     """Stop after so long, having saved; the same command goes on."""
     out: pathlib.Path | None = None

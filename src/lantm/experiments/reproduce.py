@@ -24,15 +24,19 @@ def reproduce(
 ) -> Iterator[tuple[Cell, Result | None]]:
     """The cells that were asked for with their results, one after the other; the last has none when stopped.
 
-    A result is stored as results/STUDY/CELL.json and taken from there, unless `again` says to train anew or a
-    newer training is under way in the cell's run folder. `again` moves such a folder aside.
+    A result is stored as results/STUDY/CELL.json and taken from there, unless there is a newer training in the
+    cell's run folder. `again` first moves all results and run folders that were asked for aside, so that the same
+    call without it goes on with what is new.
     """
-    for cell in study.selected(request):
+    cells = study.selected(request)
+    if again:
+        for cell in cells:
+            _move_aside(results / study.name / f"{cell.name}.json")
+            _move_aside(runs / cell.run_name)
+    for cell in cells:
         path = results / study.name / f"{cell.name}.json"
         folder = runs / cell.run_name
-        if again:
-            _move_aside(folder)
-        elif (stored := _stored(cell, path, folder)) is not None:
+        if (stored := _stored(cell, path, folder)) is not None:
             yield cell, stored
             continue
         if conduct.stop():
@@ -93,11 +97,10 @@ def _stored(cell: Cell, path: pathlib.Path, folder: pathlib.Path) -> Result | No
     return result
 
 
-def _move_aside(folder: pathlib.Path) -> None:
-    """Makes room for a new run folder; what is there is kept, under a name with a number."""
+def _move_aside(path: pathlib.Path) -> None:
+    """Makes room for a new file or folder; what is there is kept, under a name with a number."""
     number = 1
-    while folder.exists():
-        aside = folder.with_name(f"{folder.name}-before-{number}")
+    while (aside := path.with_name(f"{path.name}.before-{number}")).exists():
         number += 1
-        if not aside.exists():
-            folder.rename(aside)
+    if path.exists():
+        path.rename(aside)

@@ -29,7 +29,7 @@ class Request:
 
     recipe: str = "paper"
     only: tuple[str, ...] = ()
-    """Tasks, or whatever else the cells are labelled with; all unless given."""
+    """Tasks, and whatever else the cells are labelled with; all unless given."""
     models: tuple[str, ...] = ()
     """Models; all unless given."""
     seeds: int | None = None
@@ -112,27 +112,30 @@ class Study:
     """Makes its printed table, from rows, a title and these columns."""
 
     def selected(self, request: Request) -> list[Cell]:
-        """The cells that were asked for; a name that chooses none is a `LantmError`."""
+        """The cells that were asked for; a name that chooses none is a `LantmError`.
+
+        Names of one kind of label are alternatives; where there are names of several kinds, as of a task and of a
+        variation, all of them have to fit.
+        """
         cells = list(self.cells(request))
-        for flag, asked, names in (("only", request.only, _other_labels), ("models", request.models, _model)):
-            known = dict.fromkeys(label for cell in cells for label in names(cell))
-            for name in asked:
-                if name not in known:
-                    raise LantmError(f"--{flag} {name} chooses nothing of {self.name}: known are {', '.join(known)}")
+        known: dict[str, dict[str, None]] = {}  # the labels of each kind, in the order of the cells
+        for cell in cells:
+            for kind, label in cell.labels.items():
+                known.setdefault(kind, {})[label] = None
+        asked = {"model": set(request.models)}
+        _check_names("models", request.models, list(known.get("model", {})), self.name)
+        others = [kind for kind in known if kind != "model"]
+        _check_names("only", request.only, [label for kind in others for label in known[kind]], self.name)
+        asked |= {kind: set(request.only) & set(known[kind]) for kind in others}
         return [
-            cell
-            for cell in cells
-            if (not request.only or set(request.only) & set(_other_labels(cell)))
-            and (not request.models or set(request.models) & set(_model(cell)))
+            cell for cell in cells if all(not names or cell.labels.get(kind) in names for kind, names in asked.items())
         ]
 
 
-def _model(cell: Cell) -> list[str]:
-    return [cell.labels["model"]]
-
-
-def _other_labels(cell: Cell) -> list[str]:
-    return [label for kind, label in cell.labels.items() if kind != "model"]
+def _check_names(flag: str, asked: Sequence[str], known: Sequence[str], study: str) -> None:
+    for name in asked:
+        if name not in known:
+            raise LantmError(f"--{flag} {name} chooses nothing of {study}: known are {', '.join(known)}")
 
 
 def beside_the_paper(row: Row, figures: Figures | None, quick: bool) -> Row:
