@@ -5,11 +5,14 @@ import math
 import pathlib
 from collections.abc import Callable
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from lantm.errors import LantmError
 from lantm.language import Corpus, LanguageExperiment, LanguageProgress, load_learners, loop, open_corpus, train
+from lantm.language.pieces import cut
+from lantm.seeds import device_mesh
 from lantm.training import RunFolder
 from lantm.training.checkpoint import named_arrays
 
@@ -49,6 +52,21 @@ def test_watchers_are_told(finished) -> None:
     assert all(progress.words_per_second > 0 for progress in seen)
     assert {progress.epoch for progress in seen} == {1, 2, 3}
     assert ended[0].perplexity.shape == (2,)
+
+
+def test_epochs_are_whole(finished, corpus: Corpus) -> None:
+    """Every epoch reads the whole text, from its first piece on, as if by one call."""
+    experiment, folder, *_ = finished
+    recipe, mesh = experiment.recipe, device_mesh(experiment.seeds)
+    text = cut(corpus.train, recipe.batch_size, recipe.steps, corpus.end)
+    learners = loop.start(experiment, len(corpus.words), text.number, mesh)
+    for epoch in (1, 2, 3):
+        learners = loop._reading(recipe.clip, mesh)(learners, text, 0, text.number)
+        losses = [np.log(row["validation_perplexity"]) for row in folder.metrics() if row["epoch"] == epoch]
+        learners = loop._closing(recipe.rate_factor, mesh)((learners, jnp.asarray(losses, jnp.float32)), epoch)
+    expected, found = named_arrays(learners.model), named_arrays(load_learners(folder, experiment, corpus)[1].model)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, name)
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["from the newest checkpoint", "from the one before it"])
