@@ -89,6 +89,17 @@ def test_calls_do_not_matter(language: Make, corpus: Corpus) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+def test_nothing_is_compiled_twice(language: Make, corpus: Corpus) -> None:
+    """A learner keeps its types, also the strength of its types, through pieces and epochs."""
+    experiment = language()
+    learner, text = begun(experiment, corpus)
+    after = jax.eval_shape(partial(read_and_learn, 10.0), learner, text, 0, 3)
+    closed = jax.eval_shape(partial(close_epoch, 0.5), (learner, jnp.float32(1.0)), 1)
+    for other in (after, closed):
+        for found, expected in zip(jax.tree.leaves(other), jax.tree.leaves(learner), strict=True):
+            assert (found.dtype, found.weak_type) == (expected.dtype, expected.weak_type)
+
+
 def test_an_epoch_begins_anew(language: Make, corpus: Corpus) -> None:
     """The first piece begins with the machine's start, whatever was carried before, and trains it."""
     experiment = language()

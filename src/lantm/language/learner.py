@@ -64,6 +64,8 @@ def read_and_learn(
     clip: float | None, learner: LanguageLearner, text: Pieces, first: Int[Array, ""], end: Int[Array, ""]
 ) -> LanguageLearner:
     """Reads the pieces from `first` to before `end`, with a step after each. All seeds read the same pieces."""
+    # Numbers from Python have a weaker type: a learner that took it on would have everything compiled again.
+    first, end = (jnp.asarray(bound).astype(jnp.int32) for bound in (first, end))
     return lax.fori_loop(first, end, lambda at, learner: _learn(clip, learner, text, at), learner)
 
 
@@ -105,6 +107,6 @@ def close_epoch(
         rate=jnp.where(falls, learner.rate * rate_factor, learner.rate),
         last_loss=loss,
         best_loss=jnp.where(better, loss, learner.best_loss),
-        best_epoch=jnp.where(better, epoch, learner.best_epoch),
+        best_epoch=jnp.where(better, jnp.asarray(epoch).astype(jnp.int32), learner.best_epoch),
         best_model=jax.tree.map(lambda new, old: jnp.where(better, new, old), learner.model, learner.best_model),
     )
