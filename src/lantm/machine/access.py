@@ -49,6 +49,7 @@ class Access(eqx.Module):
     write_heads: int = 1
     write_gate_bias: float = -10.0
     tied_read_heads: int = 0
+    steady_read_heads: int = 0
     normalise_steps: bool = True
     interpolate_actions: bool = True
     squash_keys: bool = False
@@ -98,7 +99,8 @@ class Access(eqx.Module):
         # The paper's first tweak: a strong negative start of the write gates makes writing go straight on.
         bias, free = self.write_gate_bias, self.read_heads - self.tied_read_heads
         key_bias = jnp.array([bias] * self.tied_read_heads + [0.0] * free + [bias] * self.write_heads, raw.dtype)
-        action_bias = jnp.array([0.0] * self.read_heads + [bias] * self.write_heads, raw.dtype)
+        steady, fickle = self.steady_read_heads, self.read_heads - self.steady_read_heads
+        action_bias = jnp.array([bias] * steady + [0.0] * fickle + [bias] * self.write_heads, raw.dtype)
         return Emission(
             keys=self.geometry.key(keys),
             key_gates=jax.nn.sigmoid(parts["key_gates"] + key_bias),

@@ -60,10 +60,14 @@ class LantmConfig:
     """The paper's second tweak: candidate steps of length about 1."""
     normalise_initial_steps: bool = False
     """Normalise the steps of the initial state too; the paper leaves them alone."""
+    initial_step: float | None = None
+    """Start with steps of this length, in random directions; by default their numbers are uniform in +-1."""
     write_gate_bias: float = -10.0
     """The paper's first tweak: added before the sigmoid of the write gates, so that writing goes straight on."""
     tied_read_heads: int = 0
     """So many read heads start out travelling with the write head: its key, its step, its bias on the key gate."""
+    steady_read_heads: int = 0
+    """So many read heads start out keeping their step: the bias of the write gates on their action gate too."""
     interpolate_actions: bool = True
     """Mix each action with the one before it; otherwise the candidate is taken as it is."""
     memory_limit: int | None = None
@@ -82,8 +86,9 @@ class LantmConfig:
             if getattr(self, name) < 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
         self.access, self.policy  # noqa: B018 they check what they are made of
-        if not 0 <= self.tied_read_heads <= self.read_heads:
-            raise LantmError(f"tied_read_heads is {self.tied_read_heads}: there are {self.read_heads} read heads")
+        for name in ("tied_read_heads", "steady_read_heads"):
+            if not 0 <= getattr(self, name) <= self.read_heads:
+                raise LantmError(f"{name} is {getattr(self, name)}: there are {self.read_heads} read heads")
 
     @property
     def access(self) -> Access:
@@ -101,6 +106,7 @@ class LantmConfig:
             write_heads=self.write_heads,
             write_gate_bias=self.write_gate_bias,
             tied_read_heads=self.tied_read_heads,
+            steady_read_heads=self.steady_read_heads,
             normalise_steps=self.normalise_steps,
             interpolate_actions=self.interpolate_actions,
             squash_keys=self.squash_keys,
@@ -148,6 +154,8 @@ class Start(eqx.Module):
         self.reading = uniform(config.read_heads * config.memory_width)
         self.keys = uniform(access.heads, access.geometry.raw_key_size)
         self.steps = uniform(access.heads, access.geometry.raw_action_size, bound=1.0)
+        if config.initial_step is not None:
+            self.steps = normalised(self.steps) * config.initial_step
         tied = slice(config.tied_read_heads)
         self.keys = self.keys.at[tied].set(self.keys[-1])
         self.steps = self.steps.at[tied].set(self.steps[-1])

@@ -14,67 +14,15 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jax.custom_derivatives import SymbolicZero
+from jaxtyping import Array, Float
 
+from lantm.machine import fused
 from lantm.machine.access import Access, Position
 from lantm.machine.controller import CellState, lstm_cell, lstm_cell_backward
 from lantm.machine.loops import get_row, get_slices, loop, put_row, put_slices
 from lantm.machine.memory import Memory, Policy, Window, visible
-
-
-class Weights(NamedTuple):
-    """The trained matrices inside the loop; the input's share of the preactivation comes from outside."""
-
-    recurrent: Float[Array, "reading+cells 4*cells"]
-    heads: Float[Array, "cells emission"]
-    heads_bias: Float[Array, " emission"]
-
-
-class State(NamedTuple):
-    """The small state that is carried from step to step, beside the memory."""
-
-    reading: Float[Array, "*time batch reading"]
-    hidden: Float[Array, "*time batch cells"]
-    cell: Float[Array, "*time batch cells"]
-    position: Position
-
-
-class Schedule(NamedTuple):
-    """How long to run, given at run time."""
-
-    steps: Int[Array, ""]
-    writes: Int[Array, " batch"]  # in its first `writes` steps, a problem writes to its memory
-
-
-class Path(NamedTuple):
-    """What happened: the small states after every step, and what the machine ended with."""
-
-    states: State  # with a leading axis of time; rows from `steps` on are zero
-    emissions: Float[Array, "time batch emission"]
-    state: State
-    memory: Memory
-    window: Window
-
-
-class Machinery(NamedTuple):
-    """What is the same for every run of a machine: how its heads work, and what its memory forgets."""
-
-    access: Access
-    policy: Policy
-
-    def slot(self, start: Window, step: Int[Array, "*steps"]) -> Int[Array, "*steps"]:
-        """The first slot that is written in a step."""
-        return start.end + self.access.write_heads * step
-
-    def seen(self, start: Window, step: Int[Array, "*steps"], schedule: Schedule) -> Window:
-        """What a step's reading can see; the step after the last sees what is left in the end."""
-        before = step + 1 if self.access.read_sees_write else step
-        written = self.access.write_heads * jnp.minimum(before, jnp.max(schedule.writes))
-        return self.policy.window(start, written)
-
-    def limit(self, start: Window, schedule: Schedule) -> Int[Array, " batch"]:
-        """The slot where each problem's own writing ends."""
-        return start.end + self.access.write_heads * schedule.writes
+from lantm.machine.state import Machinery, Path, Schedule, State, Weights
 
 
 class Step(NamedTuple):
@@ -191,24 +139,31 @@ def _recur(
     window: Window,
     schedule: Schedule,
 ) -> Path:
+    if fused.serves(machinery, inputs, start):
+        return fused.forward(machinery, weights, inputs, start, memory, window, schedule)[0]
     return _forward(machinery, weights, inputs, start, memory, window, schedule)[0]
 
 
-def _recur_forward(
-    machinery: Machinery,
-    weights: Weights,
-    inputs: Array,
-    start: State,
-    memory: Memory,
-    window: Window,
-    schedule: Schedule,
-) -> tuple[Path, Any]:
+def _recur_forward(machinery: Machinery, *arguments: Any) -> tuple[Path, Any]:
+    # JAX says of every argument whether it is differentiated; here all of them are treated alike.
+    given = jax.tree.map(lambda leaf: leaf.value, arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed"))
+    weights, inputs, start, memory, window, schedule = given
+    if fused.serves(machinery, inputs, start):
+        return fused.forward(machinery, weights, inputs, start, memory, window, schedule)
     path, (rows, gates) = _forward(machinery, weights, inputs, start, memory, window, schedule)
     return path, (weights, start, rows, gates, path.memory, window, schedule)
 
 
 def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
     access = machinery.access
+    if isinstance(saved, fused.Kept):
+        hidden = cotangent.states.hidden
+        leaves = jax.tree.leaves(cotangent, is_leaf=_is_zero)
+        if all(leaf is hidden or _is_zero(leaf) for leaf in leaves):  # as in training
+            return fused.backward(machinery, saved, _instantiate(hidden))
+        rows, gates = saved.rows(machinery.access)
+        saved = (saved.weights, saved.start, rows, gates, saved.memory, saved.window, saved.schedule)
+    cotangent = jax.tree.map(_instantiate, cotangent, is_leaf=_is_zero)
     weights, start, rows, gates, memory, window, schedule = saved
     reading_size = start.reading.shape[-1]
     limit = machinery.limit(window, schedule)
@@ -288,4 +243,12 @@ def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
     return d_weights, d_preactivations, d_start, d_memory, None, None
 
 
-_recur.defvjp(_recur_forward, _recur_backward)
+_recur.defvjp(_recur_forward, _recur_backward, symbolic_zeros=True)
+
+
+def _is_zero(leaf: Any) -> bool:
+    return isinstance(leaf, SymbolicZero)
+
+
+def _instantiate(leaf: Any) -> Any:
+    return jnp.zeros(leaf.shape, leaf.dtype) if _is_zero(leaf) else leaf

@@ -56,14 +56,23 @@ class Weighting(eqx.Module):
     def emits_temperature(self) -> bool:
         """Whether the controller emits a temperature for every read."""
 
+    @property
+    def asks_for_nearest(self) -> bool:
+        """Whether affinities are measured against the smallest distance."""
+        return True
+
     @abc.abstractmethod
     def affinities(
         self,
         squared_distances: Float[Array, "*reads slots"],
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
+        nearest: Float[Array, "*reads 1"] | None = None,
     ) -> Float[Array, "*reads slots"]:
-        """Weights before normalisation and strengths, in any scale: zero where not visible."""
+        """Weights before normalisation and strengths, in any scale: zero where not visible.
+
+        Whoever looks at the memories in parts gives the smallest distance of them all, `nearest`.
+        """
 
     @abc.abstractmethod
     def slopes(
@@ -71,6 +80,7 @@ class Weighting(eqx.Module):
         squared_distances: Float[Array, "*reads slots"],
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
+        nearest: Float[Array, "*reads 1"] | None = None,
     ) -> Slopes:
         """How the logarithm of an affinity changes with its distance and temperature."""
 
@@ -83,12 +93,28 @@ class Weighting(eqx.Module):
     ) -> Shares:
         """Divides a read up among the memories; nothing is shared out when no memory is visible."""
         affinities = self.affinities(squared_distances, visible, temperature)
+        total = jnp.sum(self.counted(affinities, strengths)[0], axis=-1, keepdims=True)
+        return self.shared(affinities, strengths, jnp.maximum(total, jnp.finfo(total.dtype).tiny))
+
+    def counted(
+        self, affinities: Float[Array, "*reads slots"], strengths: Float[Array, "*#reads slots"]
+    ) -> tuple[Float[Array, "*reads slots"], Float[Array, "*reads slots"]]:
+        """What goes into the sum that a read is divided by, and the read's weights before that division."""
+        if not self.renormalise:
+            return affinities, strengths * affinities
+        weights = jnp.maximum(strengths, _FAINTEST) * affinities
+        return weights, weights
+
+    def shared(
+        self,
+        affinities: Float[Array, "*reads slots"],
+        strengths: Float[Array, "*#reads slots"],
+        total: Float[Array, "*reads 1"],
+    ) -> Shares:
+        """The shares of memories in a read, given the sum over all of them."""
         if self.renormalise:
             strengths = jnp.maximum(strengths, _FAINTEST)
-            total = jnp.sum(strengths * affinities, axis=-1, keepdims=True)
-        else:
-            total = jnp.sum(affinities, axis=-1, keepdims=True)
-        return Shares(affinities * (1 / jnp.maximum(total, jnp.finfo(total.dtype).tiny)), strengths)
+        return Shares(affinities * (1 / total), strengths)
 
     def pull_back(
         self,
@@ -98,6 +124,7 @@ class Weighting(eqx.Module):
         squared_distances: Float[Array, "*reads slots"],
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
+        nearest: Float[Array, "*reads 1"] | None = None,
     ) -> tuple[Float[Array, "*reads slots"], Float[Array, "*reads slots"], Float[Array, "*reads"] | None]:
         """The cotangents of distances, strengths and temperature.
 
@@ -112,7 +139,7 @@ class Weighting(eqx.Module):
         else:
             d_strengths = shares * gains
             d_logarithms = shares * (strengths * gains - gain)
-        slopes = self.slopes(squared_distances, visible, temperature)
+        slopes = self.slopes(squared_distances, visible, temperature, nearest)
         d_temperature = None
         if temperature is not None:
             d_temperature = jnp.zeros_like(temperature)
@@ -158,23 +185,32 @@ class InvNorm(Weighting):
         """The inverse law has no temperature."""
         return False
 
+    @property
+    def asks_for_nearest(self) -> bool:
+        """The inverse square is safe as it is; other powers might overflow."""
+        return self.power != 1.0 or self.renormalise
+
     def affinities(
         self,
         squared_distances: Float[Array, "*reads slots"],
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
+        nearest: Float[Array, "*reads 1"] | None = None,
     ) -> Float[Array, "*reads slots"]:
         """(d_i + epsilon)^-power, or ((d_min + epsilon) / (d_i + epsilon))^power where that might overflow."""
         softened = squared_distances + self.epsilon
-        if self.power == 1.0 and not self.renormalise:
+        if not self.asks_for_nearest:
             return jnp.where(visible, 1 / jnp.minimum(softened, _FARTHEST), 0.0)
-        return jnp.where(visible, _smallest_visible(softened, visible) / softened, 0.0) ** self.power
+        if nearest is None:
+            nearest = _smallest_visible(squared_distances, visible)
+        return jnp.where(visible, (nearest + self.epsilon) / softened, 0.0) ** self.power
 
     def slopes(
         self,
         squared_distances: Float[Array, "*reads slots"],
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
+        nearest: Float[Array, "*reads 1"] | None = None,
     ) -> Slopes:
         """-power / (d_i + epsilon)."""
         return Slopes(-self.power / (squared_distances + self.epsilon), None)
@@ -203,21 +239,23 @@ class SoftMax(Weighting):
         squared_distances: Float[Array, "*reads slots"],
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
+        nearest: Float[Array, "*reads 1"] | None = None,
     ) -> Float[Array, "*reads slots"]:
         """exp(-(d_i - d_min) / T): the exponential law, scaled to be free of overflow."""
-        return jnp.where(visible, jnp.exp(-self._coldness(squared_distances, visible, temperature)), 0.0)
+        return jnp.where(visible, jnp.exp(-self._coldness(squared_distances, visible, temperature, nearest)), 0.0)
 
     def slopes(
         self,
         squared_distances: Float[Array, "*reads slots"],
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
+        nearest: Float[Array, "*reads 1"] | None = None,
     ) -> Slopes:
         """-1 / T and d_i / T^2, of which only differences matter."""
         warmth = self._warmth(temperature, squared_distances.dtype)
         by_temperature = None
         if self.emits_temperature and temperature is not None:
-            excess = self._coldness(squared_distances, visible, temperature)
+            excess = self._coldness(squared_distances, visible, temperature, nearest)
             by_temperature = jnp.where((temperature > _COLDEST)[..., None], excess / warmth, 0.0)
         return Slopes(-1 / warmth, by_temperature)
 
@@ -232,10 +270,13 @@ class SoftMax(Weighting):
         squared_distances: Float[Array, "*reads slots"],
         visible: Bool[Array, "*#reads slots"],
         temperature: Float[Array, "*reads"] | None,
+        nearest: Float[Array, "*reads 1"] | None = None,
     ) -> Float[Array, "*reads slots"]:
         """(d_i - d_min) / T, cut off where its exponential has faded."""
         warmth = self._warmth(temperature, squared_distances.dtype)
-        excess = squared_distances - _smallest_visible(squared_distances, visible)
+        if nearest is None:
+            nearest = _smallest_visible(squared_distances, visible)
+        excess = squared_distances - nearest
         return jnp.clip(excess / warmth, 0.0, _FADED)
 
 

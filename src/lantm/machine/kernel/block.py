@@ -1,0 +1,205 @@
+"""A block of problems inside a kernel: how it loads and stores, multiplies, and reads its memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.experimental import pallas as pl
+from jaxtyping import Array
+
+from lantm.machine.access import Access
+from lantm.machine.kernel.heads import Spoken, columns
+from lantm.machine.kernel.sizes import CHUNK, HELD, ROWS, Sizes, padded, scalar_columns
+from lantm.machine.memory import Memory, Policy, Window
+
+
+def within(shape: tuple[int, ...], sizes: dict[int, int]) -> Array | None:
+    """True where an array padded to `shape` has numbers: below `sizes` along these axes."""
+    mask = None
+    for axis, size in sizes.items():
+        if size < shape[axis]:
+            inside = lax.broadcasted_iota(jnp.int32, shape, axis) < size
+            mask = inside if mask is None else mask & inside
+    return mask
+
+
+class Block:
+    """One block of problems inside a kernel: its sizes, and how it loads and stores."""
+
+    def __init__(self, access: Access, policy: Policy, sizes: Sizes, numbers: Any, limits: Any, interpret: bool):
+        from jax.experimental.pallas import triton
+
+        self.triton = triton
+        self.access, self.policy, self.sizes, self.interpret = access, policy, sizes, interpret
+        # As JAX multiplies on a GPU unless told otherwise.
+        self.precision = None if interpret else lax.DotAlgorithmPreset.TF32_TF32_F32
+        self.cells, self.width = padded(sizes.cells), padded(access.memory_width)
+        self.scalars = padded(scalar_columns(access))
+        self.steps, self.turn, first, end = (numbers[i] for i in range(4))
+        self.start = Window(first, end)
+        # A start that is known only at run time: slices that begin at a known place may not leave the array.
+        self.zero = pl.program_id(0) * 0
+        self.limits = limits[...]
+
+    def barrier(self) -> None:
+        """Makes what any thread of the block has stored visible to all of them."""
+        if not self.interpret:
+            self.triton.debug_barrier()
+
+    def load(self, ref: Any, *index: Any, mask: Array | None = None) -> Array:
+        return self.triton.load(ref.at[self._at(index)], mask=mask, other=None if mask is None else 0)
+
+    def store(self, ref: Any, value: Array, *index: Any, mask: Array | None = None) -> None:
+        self.triton.store(ref.at[self._at(index)], value, mask=mask)
+
+    def _at(self, index: tuple[Any, ...]) -> tuple[Any, ...]:
+        """An index whose numbers are all known only at run time; a bare slice means all problems of the block."""
+        every = pl.ds(self.zero, ROWS)
+        return tuple(self.zero + i if isinstance(i, int) else every if isinstance(i, slice) else i for i in index)
+
+    def row(self, ref: Any, *index: Any, size: int, padded: int) -> Array:
+        """A row of `size` numbers for every problem, padded with zeros."""
+        mask = within((ROWS, padded), {1: size})
+        return self.load(ref, *index, pl.ds(self.zero, padded), mask=mask)
+
+    def put_row(self, ref: Any, value: Array, *index: Any, size: int) -> None:
+        mask = within(value.shape, {1: size})
+        self.store(ref, value, *index, pl.ds(self.zero, value.shape[1]), mask=mask)
+
+    def matrix(self, ref: Any, start: int, sizes: tuple[int, int], *between: int) -> Array:
+        """A matrix of so many rows, from row `start` on, and columns, padded with zeros; `between` lies between."""
+        shape = (padded(sizes[0]), padded(sizes[1]))
+        rows, columns = pl.ds(self.zero + start, shape[0]), pl.ds(self.zero, shape[1])
+        return self.load(ref, rows, *between, columns, mask=within(shape, {0: sizes[0], 1: sizes[1]}))
+
+    def dot(self, a: Array, b: Array) -> Array:
+        return lax.dot_general(a, b, (((1,), (0,)), ((), ())), self.precision, a.dtype)
+
+    def dot_transposed(self, a: Array, b: Array) -> Array:
+        return lax.dot_general(a, b, (((1,), (1,)), ((), ())), self.precision, a.dtype)
+
+    def recurrent(self, ref: Any) -> tuple[list[list[Array]], list[Array]]:
+        """The weights of every reading and of the hidden state, gate by gate."""
+        width, cells = self.access.memory_width, self.sizes.cells
+        heads = range(self.access.read_heads)
+        of_readings = [[self.matrix(ref, h * width, (width, cells), g) for g in range(4)] for h in heads]
+        start = self.access.read_heads * width
+        return of_readings, [self.matrix(ref, start, (cells, cells), g) for g in range(4)]
+
+    def of_heads(self, scalars: Any, vectors: Any) -> tuple[Array, list[Array]]:
+        """The weights of the numbers that the controller says to its heads."""
+        cells, width = self.sizes.cells, self.access.memory_width
+        of_scalars = self.matrix(scalars, 0, (cells, scalar_columns(self.access)))
+        return of_scalars, [self.matrix(vectors, 0, (cells, width), w) for w in range(self.access.write_heads)]
+
+    def weights(self, recurrent: Any, scalars: Any, vectors: Any) -> Callable[[], tuple[Any, Any, Any, Any]]:
+        """The weights, inside the loop over time: held in registers if they are small, loaded anew if not."""
+
+        def load() -> tuple[Any, Any, Any, Any]:
+            return *self.recurrent(recurrent), *self.of_heads(scalars, vectors)
+
+        if max(self.cells, self.width) > HELD:
+            return load
+        held = load()
+        return lambda: held
+
+    def said(self, scalars: Array) -> Spoken:
+        """The numbers of a row of scalars, one by one."""
+        column = lax.broadcasted_iota(jnp.int32, scalars.shape, 1)
+        return jax.tree.map(lambda at: jnp.sum(jnp.where(column == at, scalars, 0), axis=1), columns(self.access))
+
+    def unsaid(self, said: Spoken) -> Array:
+        """Numbers for every problem, as a row of scalars."""
+        column = lax.broadcasted_iota(jnp.int32, (ROWS, self.scalars), 1)
+        row = jnp.zeros((ROWS, self.scalars), jax.tree.leaves(said)[0].dtype)
+        for at, number in zip(jax.tree.leaves(columns(self.access)), jax.tree.leaves(said), strict=True):
+            row = jnp.where(column == at, number[:, None], row)
+        return row
+
+    def points(self, ref: Any, *index: Any) -> list[list[Array]]:
+        """The keys or actions of all heads, coordinate by coordinate."""
+        dimension = self.access.geometry.key_size
+        return [[self.load(ref, *index, slice(None), h, d) for d in range(dimension)] for h in range(self.access.heads)]
+
+    def put_points(self, ref: Any, points: list[list[Array]], *index: Any) -> None:
+        for h, point in enumerate(points):
+            for d, coordinate in enumerate(point):
+                self.store(ref, coordinate, *index, slice(None), h, d)
+
+    def seen(self, t: Array) -> Window:
+        """What the reading of a step can see (`Machinery.seen`)."""
+        before = t + 1 if self.access.read_sees_write else t
+        return self.policy.window(self.start, self.access.write_heads * jnp.minimum(before, self.turn))
+
+    def chunks(self, seen: Window) -> tuple[Array, Array]:
+        """The first chunk of memories that can be seen, and the one behind the last."""
+        size = jnp.asarray(CHUNK, seen.end.dtype)
+        return lax.div(seen.first, size), lax.div(seen.end + size - 1, size)
+
+    def chunk(self, memory: Memory, at: Array, seen: Window, vectors: bool = True) -> tuple[Any, Array, Array | None]:
+        """Addresses by coordinate, strengths and vectors of a chunk, and which of them can be seen."""
+        begin, slots = at * CHUNK, self.sizes.slots
+        some = pl.ds(begin, CHUNK)
+        slot = begin + lax.broadcasted_iota(jnp.int32, (ROWS, CHUNK), 1)
+        inside = slot < slots
+        addresses = [
+            self.load(memory.addresses, slice(None), some, d, mask=inside) for d in range(self.access.geometry.key_size)
+        ]
+        strengths = self.load(memory.strengths, slice(None), some, mask=inside)
+        found = None
+        if vectors:
+            shape = (ROWS, CHUNK, self.width)
+            mask = begin + lax.broadcasted_iota(jnp.int32, shape, 1) < slots
+            columns = within(shape, {2: self.access.memory_width})
+            mask = mask if columns is None else mask & columns
+            found = self.load(memory.vectors, slice(None), some, pl.ds(self.zero, self.width), mask=mask)
+        visible = (slot >= seen.first) & (slot < jnp.minimum(seen.end, self.limits)[:, None])
+        return (addresses, strengths, found), visible, mask if vectors else None
+
+    def distances(self, key: list[Array], addresses: list[Array]) -> Array:
+        return sum(
+            ((k[:, None] - a) ** 2 for k, a in zip(key, addresses, strict=True)), start=jnp.zeros_like(addresses[0])
+        )
+
+    def nearest(self, memory: Memory, keys: list[list[Array]], seen: Window) -> list[Array]:
+        """The smallest squared distance of every read head, for weightings that ask for it."""
+        huge = jnp.finfo(keys[0][0].dtype).max
+
+        def look(at: Array, smallest: list[Array]) -> list[Array]:
+            (addresses, _, _), visible, _ = self.chunk(memory, at, seen, vectors=False)
+            return [
+                jnp.minimum(s, jnp.min(jnp.where(visible, self.distances(key, addresses), huge), axis=1))
+                for s, key in zip(smallest, keys, strict=True)
+            ]
+
+        start = [jnp.full((ROWS,), huge, keys[0][0].dtype) for _ in keys]
+        if not self.access.weighting.asks_for_nearest:
+            return start
+        return lax.fori_loop(*self.chunks(seen), look, start)
+
+    def read(
+        self, memory: Memory, keys: list[list[Array]], temperatures: list[Array], seen: Window
+    ) -> tuple[list[Array], list[Array], list[Array]]:
+        """The reading of every read head, the sum it was divided by, and the smallest distance."""
+        weighting = self.access.weighting
+        nearest = self.nearest(memory, keys, seen)
+        dtype = keys[0][0].dtype
+
+        def look(at: Array, sums: Any) -> Any:
+            (addresses, strengths, vectors), visible, _ = self.chunk(memory, at, seen)
+            found = []
+            for h, (total, reading) in enumerate(sums):
+                temperature = temperatures[h] if temperatures else None
+                distances = self.distances(keys[h], addresses)
+                affinities = weighting.affinities(distances, visible, temperature, nearest[h][:, None])
+                counted, weight = weighting.counted(affinities, strengths)
+                total = total + jnp.sum(counted, axis=1)
+                found.append((total, reading + jnp.sum(weight[:, :, None] * vectors, axis=1)))
+            return found
+
+        start = [(jnp.zeros((ROWS,), dtype), jnp.zeros((ROWS, self.width), dtype)) for _ in keys]
+        sums = lax.fori_loop(*self.chunks(seen), look, start)
+        totals = [jnp.maximum(total, jnp.finfo(dtype).tiny) for total, _ in sums]
+        return [r / t[:, None] for (_, r), t in zip(sums, totals, strict=True)], totals, nearest

@@ -1,0 +1,64 @@
+"""What goes into a recurrence and what comes out of it, whoever computes it."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from lantm.machine.access import Access, Position
+from lantm.machine.memory import Memory, Policy, Window
+
+
+class Weights(NamedTuple):
+    """The trained matrices inside the loop; the input's share of the preactivation comes from outside."""
+
+    recurrent: Float[Array, "reading+cells 4*cells"]
+    heads: Float[Array, "cells emission"]
+    heads_bias: Float[Array, " emission"]
+
+
+class State(NamedTuple):
+    """The small state that is carried from step to step, beside the memory."""
+
+    reading: Float[Array, "*time batch reading"]
+    hidden: Float[Array, "*time batch cells"]
+    cell: Float[Array, "*time batch cells"]
+    position: Position
+
+
+class Schedule(NamedTuple):
+    """How long to run, given at run time."""
+
+    steps: Int[Array, ""]
+    writes: Int[Array, " batch"]  # in its first `writes` steps, a problem writes to its memory
+
+
+class Path(NamedTuple):
+    """What happened: the small states after every step, and what the machine ended with."""
+
+    states: State  # with a leading axis of time; rows from `steps` on are zero
+    emissions: Float[Array, "time batch emission"]
+    state: State
+    memory: Memory
+    window: Window
+
+
+class Machinery(NamedTuple):
+    """What is the same for every run of a machine: how its heads work, and what its memory forgets."""
+
+    access: Access
+    policy: Policy
+
+    def slot(self, start: Window, step: Int[Array, "*steps"]) -> Int[Array, "*steps"]:
+        """The first slot that is written in a step."""
+        return start.end + self.access.write_heads * step
+
+    def seen(self, start: Window, step: Int[Array, "*steps"], schedule: Schedule) -> Window:
+        """What a step's reading can see; the step after the last sees what is left in the end."""
+        before = step + 1 if self.access.read_sees_write else step
+        written = self.access.write_heads * jnp.minimum(before, jnp.max(schedule.writes))
+        return self.policy.window(start, written)
+
+    def limit(self, start: Window, schedule: Schedule) -> Int[Array, " batch"]:
+        """The slot where each problem's own writing ends."""
+        return start.end + self.access.write_heads * schedule.writes
