@@ -10,9 +10,15 @@ from drawn import Drawing, assert_same_picture
 from PIL import Image
 
 from lantm.evaluation import Heads, Memories, Recording
-from lantm.geometry import make_geometry
+from lantm.geometry import Geometry, make_geometry
+from lantm.report.figures.answer import draw_answer
+from lantm.report.figures.canvas import style
+from lantm.report.figures.gates import draw_gates
+from lantm.report.figures.keys import draw_keys
 from lantm.report.figures.numbers import room_for
+from lantm.report.figures.scene import around, everything, lay_out
 from lantm.report.figures.trace import verdict, write_figures
+from lantm.report.projection import Projection, circle
 from lantm.tasks import make_task
 
 PLANE = make_geometry("translation")
@@ -43,20 +49,46 @@ def wandering(length: int, wrong: tuple[int, ...] = (), reads: int = 1, writes: 
     return dataclasses.replace(copying(length, wrong), heads=heads)
 
 
-def drawn(recording: Recording, folder: pathlib.Path, task: str = "copy", geometry=PLANE) -> dict[str, Drawing]:
-    files = write_figures(recording, make_task(task), geometry, "copy", "somebody", folder)
-    assert sorted(path.suffix for path in files) == sorted([".png", ".svg"] * (len(files) // 2))
+def drawn(
+    recording: Recording, folder: pathlib.Path, name: str, task: str = "copy", geometry: Geometry = PLANE
+) -> Drawing:
+    """One figure, read back from its SVG file."""
+    draw = {
+        "keys": lambda: draw_keys(recording, geometry, "a machine", "somebody"),
+        "gates": lambda: draw_gates(recording, "a machine", "somebody"),
+        "answer": lambda: draw_answer(recording, make_task(task), "a machine", "somebody"),
+    }
+    with style():
+        draw[name]().savefig(folder / f"{name}.svg", metadata={"Date": None})
+    return Drawing(folder / f"{name}.svg")
+
+
+def test_all_figures_as_png_and_svg(tmp_path: pathlib.Path) -> None:
+    """Whole files, the same each time, as wide as a README, with the verdict above each."""
+    recording = wandering(9, wrong=(4, 7))
+    for folder in ("one", "other"):
+        files = write_figures(recording, make_task("copy"), PLANE, "copy", "somebody", tmp_path / folder)
+    expected = {f"{name}.{suffix}" for name in ("keys", "gates", "answer") for suffix in ("png", "svg")}
+    assert {path.name for path in files} == expected == {path.name for path in (tmp_path / "one").iterdir()}
     for path in files:
+        assert path.read_bytes() == (tmp_path / "one" / path.name).read_bytes()
         if path.suffix == ".png":
             with Image.open(path) as image:
-                assert image.width == 1760, "twice the width of a README"
-    return {path.stem: Drawing(path) for path in files if path.suffix == ".svg"}
+                assert image.width == 1760, "two pixels for each of a README's 880"
+        else:
+            assert Drawing(path).text("title") == "copy: 2 of 10 symbols are wrong, the first is symbol 5"
+
+
+def test_a_machine_without_memory_has_only_an_answer(tmp_path: pathlib.Path) -> None:
+    recording = dataclasses.replace(copying(8), heads=None)
+    files = write_figures(recording, make_task("copy"), None, "copy", "somebody", tmp_path)
+    assert [path.name for path in files] == ["answer.png", "answer.svg"]
 
 
 @pytest.mark.parametrize("length", [8, 300])
 def test_the_overview_has_every_write_and_every_read(tmp_path: pathlib.Path, length: int) -> None:
     recording = wandering(length, wrong=(length // 2, length - 2))
-    keys = drawn(recording, tmp_path)["keys"]
+    keys = drawn(recording, tmp_path, "keys")
     heads, start = recording.heads, recording.answer_start
     assert keys.marks("overview-writes-0").shape == (length + 1, 2), "the slot that was there before is no write"
     assert keys.marks("overview-reads-0").shape == (length + 1, 2), "only reads of the answer"
@@ -71,29 +103,23 @@ def test_the_overview_has_every_write_and_every_read(tmp_path: pathlib.Path, len
 def test_the_mistake_is_where_its_reading_was(tmp_path: pathlib.Path) -> None:
     """Symbol 4 of the answer, counted from 0, was made from the reading of the step before it."""
     recording = wandering(9, wrong=(4, 7))
-    figures = drawn(recording, tmp_path)
-    keys = figures["keys"]
+    keys, gates, answer = (drawn(recording, tmp_path, name) for name in ("keys", "gates", "answer"))
     np.testing.assert_allclose(keys.marks("overview-mistake"), keys.marks("overview-reads-0")[3:4], atol=0.01)
-    gates = figures["gates"]
     steps = gates.line("gate-0")[:, 0]
     assert gates.line("mistake-0")[0, 0] == pytest.approx(steps[recording.answer_start + 4], abs=0.01)
-    assert figures["answer"].names(r"wrong-\d+") == ["wrong-5", "wrong-8"]
-    assert figures["answer"].names(r"first-mistake-\d+") == ["first-mistake-5"]
-    assert keys.text("title") == "copy: 2 of 10 symbols are wrong, the first is symbol 5"
+    assert answer.names(r"wrong-\d+") == ["wrong-5", "wrong-8"]
+    assert answer.names(r"first-mistake-\d+") == ["first-mistake-5"]
 
 
 def test_no_mistake_is_marked_where_there_is_none(tmp_path: pathlib.Path) -> None:
-    figures = drawn(wandering(9), tmp_path)
-    assert not figures["keys"].names(".*mistake.*")
-    assert not figures["gates"].names(".*mistake.*")
-    assert not figures["answer"].names("wrong.*|.*mistake.*")
-    assert figures["gates"].text("title") == "copy: all 10 symbols are right"
+    for name in ("keys", "gates", "answer"):
+        assert not drawn(wandering(9), tmp_path, name).names("wrong.*|.*mistake.*")
 
 
 def test_the_very_first_symbol_can_be_wrong(tmp_path: pathlib.Path) -> None:
     """Its reading was made before the answer began: it is marked, though no read of the answer is there."""
     recording = wandering(9, wrong=(0,))
-    keys = drawn(recording, tmp_path)["keys"]
+    keys = drawn(recording, tmp_path, "keys")
     points = np.concatenate([keys.marks("overview-reads-0"), keys.marks("overview-mistake")])
     start = recording.answer_start
     assert_same_picture(points, np.concatenate([recording.heads.keys[start:, 0], recording.heads.keys[start - 1, :1]]))
@@ -101,7 +127,7 @@ def test_the_very_first_symbol_can_be_wrong(tmp_path: pathlib.Path) -> None:
 
 def test_darker_is_stronger(tmp_path: pathlib.Path) -> None:
     recording = wandering(12)
-    fills = drawn(recording, tmp_path)["keys"].fills("overview-writes-0")
+    fills = drawn(recording, tmp_path, "keys").fills("overview-writes-0")
     brightness = [sum(int(fill[at : at + 2], 16) for at in (1, 3, 5)) for fill in fills]
     assert np.argsort(brightness)[::-1].tolist() == np.argsort(recording.heads.memories.strengths[1:]).tolist()
 
@@ -109,7 +135,7 @@ def test_darker_is_stronger(tmp_path: pathlib.Path) -> None:
 def test_the_beginning_and_the_end(tmp_path: pathlib.Path) -> None:
     """Each shows its twelve reads and what is written beside them, in order; the rest is left out."""
     recording = copying(100)
-    keys = drawn(recording, tmp_path)["keys"]
+    keys = drawn(recording, tmp_path, "keys")
     reads = recording.heads.keys[recording.answer_start :, 0]
     for name in ("beginning", "end"):
         marks = keys.marks(f"{name}-reads-0")
@@ -125,23 +151,22 @@ def test_the_beginning_and_the_end(tmp_path: pathlib.Path) -> None:
 def test_reads_that_lost_the_line_are_shown_with_it(tmp_path: pathlib.Path) -> None:
     recording = copying(60)
     recording.heads.keys[recording.answer_start :, 0, 1] += np.linspace(0, 9, 61)
-    keys = drawn(recording, tmp_path)["keys"]
+    keys = drawn(recording, tmp_path, "keys")
     assert len(keys.marks("end-writes-0")) > 5
     recording.heads.keys[recording.answer_start :, 0, 1] += 1000
-    keys = drawn(recording, tmp_path)["keys"]
+    keys = drawn(recording, tmp_path, "keys")
     assert len(keys.marks("end-writes-0")) == 0, "unless it is out of sight"
 
 
 def test_several_heads(tmp_path: pathlib.Path) -> None:
     recording = wandering(7, wrong=(3,), reads=2, writes=3)
-    figures = drawn(recording, tmp_path)
-    keys, heads, start = figures["keys"], recording.heads, recording.answer_start
+    keys, heads, start = drawn(recording, tmp_path, "keys"), recording.heads, recording.answer_start
     for head in range(2):
         assert_same_picture(keys.line(f"overview-path-{head}"), heads.keys[start:, head])
     for head in range(3):
         assert_same_picture(keys.marks(f"overview-writes-{head}"), heads.keys[:start, 2 + head])
     assert len(keys.marks("overview-mistake")) == 2, "one of two read heads was wrong, or both"
-    gates = figures["gates"]
+    gates = drawn(recording, tmp_path, "gates")
     assert gates.names(r"gate-\d+") == [f"gate-{row}" for row in range(10)]
     for head in range(5):
         for row, values in ((2 * head, heads.key_gates), (2 * head + 1, heads.action_gates)):
@@ -151,7 +176,7 @@ def test_several_heads(tmp_path: pathlib.Path) -> None:
 
 def test_where_the_answer_begins(tmp_path: pathlib.Path) -> None:
     recording = wandering(20)
-    gates = drawn(recording, tmp_path)["gates"]
+    gates = drawn(recording, tmp_path, "gates")
     steps = gates.line("gate-0")[:, 0]
     before, after = steps[recording.answer_start - 1], steps[recording.answer_start]
     assert before < gates.line("answer-0")[0, 0] < after
@@ -159,7 +184,7 @@ def test_where_the_answer_begins(tmp_path: pathlib.Path) -> None:
 
 def test_long_answers_are_folded(tmp_path: pathlib.Path) -> None:
     wrong = (0, 130, 131, 599)
-    answer = drawn(copying(600, wrong), tmp_path)["answer"]
+    answer = drawn(copying(600, wrong), tmp_path, "answer")
     assert answer.names(r"line-\d+") == [f"line-{line}" for line in range(5)]
     assert answer.names(r"wrong-\d+") == ["wrong-1", "wrong-131", "wrong-132", "wrong-600"]
     assert answer.names(r"first-mistake-\d+") == ["first-mistake-1"]
@@ -176,9 +201,8 @@ def worked(symbols: list[int], predicted: list[int], task: str) -> Recording:
 def test_arithmetic_is_worked_out(tmp_path: pathlib.Path) -> None:
     """423 + 94 = 517, of which the machine said 507."""
     recording = worked([4, 3, 9, 2, 0, 4], [7, 0, 5, 0, 12], "addition")
-    figures = drawn(recording, tmp_path, "addition", geometry=None)
-    assert figures.keys() == {"answer"}, "a machine without a memory has neither keys nor gates"
-    lines = [figures["answer"].text(name) for name in figures["answer"].names(r"worked-0-\d")]
+    answer = drawn(recording, tmp_path, "answer", "addition")
+    lines = [answer.text(name) for name in answer.names(r"worked-0-\d")]
     assert lines == ["  423", "+ 094", "$0517", "$0507", "   * "]
 
 
@@ -187,7 +211,7 @@ def test_long_arithmetic_is_folded(tmp_path: pathlib.Path) -> None:
     symbols = random.integers(10, size=800).tolist()
     x, y = (int("".join(map(str, symbols[start::2][::-1]))) for start in (1, 0))
     said = [0] * 401 + [12]
-    answer = drawn(worked(symbols, said, "addition"), tmp_path, "addition", None)["answer"]
+    answer = drawn(worked(symbols, said, "addition"), tmp_path, "answer", "addition")
     lines: dict[int, str] = {}
     for name in answer.names(r"worked-\d+-\d"):
         row = int(name.rpartition("-")[2])
@@ -207,15 +231,7 @@ def test_symbols_are_text(tmp_path: pathlib.Path) -> None:
     expected = np.append(symbols, copy.end_of_output)
     predicted = np.append(symbols[::-1], copy.start)
     inputs = np.concatenate([[copy.start], symbols, [copy.end_of_input] * len(expected)])
-    figures = drawn(Recording(inputs, expected, predicted, None), tmp_path)
-    assert figures["answer"].names("wrong.*")
-
-
-def test_the_same_figure_is_the_same_file(tmp_path: pathlib.Path) -> None:
-    for folder in ("one", "other"):
-        drawn(wandering(6, wrong=(2,)), tmp_path / folder)
-    for path in (tmp_path / "one").iterdir():
-        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
+    assert drawn(Recording(inputs, expected, predicted, None), tmp_path, "answer").names("wrong.*")
 
 
 def test_a_machine_that_diverged_is_drawn(tmp_path: pathlib.Path) -> None:
@@ -223,7 +239,7 @@ def test_a_machine_that_diverged_is_drawn(tmp_path: pathlib.Path) -> None:
     recording.heads.keys[:] = np.nan
     recording.heads.memories.addresses[:] = np.inf
     recording.heads.key_gates[:] = np.nan
-    keys = drawn(recording, tmp_path)["keys"]
+    keys = drawn(recording, tmp_path, "keys")
     assert len(keys.marks("overview-reads-0")) == 0
 
 
@@ -233,7 +249,7 @@ def test_verdicts(wrong: tuple[int, ...], said: str) -> None:
 
 
 def test_a_mistake_in_the_middle_has_a_picture_of_its_own(tmp_path: pathlib.Path) -> None:
-    keys = drawn(copying(100, wrong=(50,)), tmp_path)["keys"]
+    keys = drawn(copying(100, wrong=(50,)), tmp_path, "keys")
     assert keys.names("overview|beginning|mistake|end") == ["overview", "beginning", "mistake", "end"]
     around = keys.marks("mistake-reads-0")
     cross = keys.marks("mistake-mistake")
@@ -241,11 +257,11 @@ def test_a_mistake_in_the_middle_has_a_picture_of_its_own(tmp_path: pathlib.Path
     assert np.abs(around - cross).sum(axis=1).min() < 0.01, "on the read that the wrong symbol was made from"
     assert around[:, 0].min() < cross[0, 0] < around[:, 0].max()
     for wrong in (2, 99):  # near the beginning or the end, it is seen there
-        assert not drawn(copying(100, wrong=(wrong,)), tmp_path)["keys"].names("mistake")
+        assert not drawn(copying(100, wrong=(wrong,)), tmp_path, "keys").names("mistake")
 
 
 def test_reads_are_numbered_in_the_order_of_time(tmp_path: pathlib.Path) -> None:
-    keys = drawn(copying(40), tmp_path)["keys"]
+    keys = drawn(copying(40), tmp_path, "keys")
     for name, expected in (("beginning", range(1, 13)), ("end", range(30, 42))):
         numbers = [int(found.rpartition("-")[2]) for found in keys.names(f"{name}-number-0-.*")]
         assert numbers == sorted(numbers)
@@ -262,3 +278,30 @@ def test_numbers_cover_nothing() -> None:
     assert room_for(np.array([0.0, 10.0]), size, marks, radii) == pytest.approx(3.0)
     assert room_for(np.array([20.0, 0.0]), size, marks, radii) == pytest.approx(12.0)
     assert room_for(np.array([0.0, 0.0]), size, np.zeros((0, 2)), np.zeros(0)) == np.inf
+
+
+def test_a_line_is_drawn_over_time(tmp_path: pathlib.Path) -> None:
+    """In the parts, a faint line leads from every memory to the reads beside it."""
+    recording = wandering(30, wrong=(15,), size=1)
+    keys = drawn(recording, tmp_path, "keys", geometry=make_geometry("translation-1"))
+    start, heads = recording.answer_start, recording.heads
+    written = np.stack([np.arange(start), heads.memories.addresses[1:, 0]], axis=-1)
+    read = np.stack([np.arange(start, recording.steps), heads.keys[start:, 0, 0]], axis=-1)
+    marks = np.concatenate([keys.marks("overview-writes-0"), keys.marks("overview-reads-0")])
+    assert_same_picture(marks, np.concatenate([written, read]), equal=False)
+    assert keys.names(".*-levels") == ["beginning-levels", "mistake-levels", "end-levels"]
+
+
+def test_a_fixed_point_is_marked(tmp_path: pathlib.Path) -> None:
+    keys = drawn(wandering(6), tmp_path, "keys", geometry=make_geometry("rotation"))
+    across, along = (keys.line(f"overview-outline-{line}") for line in (0, 1))
+    np.testing.assert_allclose(across.mean(axis=0), along.mean(axis=0), atol=0.01)
+
+
+def test_an_overview_shows_the_whole_of_a_bounded_space() -> None:
+    recording = copying(5)
+    rim = Projection(lambda keys, times: keys / 100, outline=(circle(1.0),), bounded=True)
+    scene = lay_out(recording, recording.heads, rim)
+    assert around(everything(scene, rim), rim, margin=0.0).half.tolist() == pytest.approx([1.0, 1.0])
+    plane = dataclasses.replace(rim, bounded=False)
+    assert around(everything(scene, plane), plane, margin=0.0).half[0] < 0.1

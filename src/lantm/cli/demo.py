@@ -16,6 +16,7 @@ _CONCLUSION = """
 Everything is in {run}. Go on with:
   lantm solve {run} "your own text"
   lantm eval {run} --lengths 100 200 400
+  lantm trace {run} --length 256    (figures of what it does; video: of how it learnt)
   lantm train reverse --recipe demo
 """
 

@@ -31,7 +31,9 @@ class Projection:
     equal: bool = True
     """Whether both axes have the same scale."""
     outline: tuple[Points, ...] = ()
-    """Lines that are no keys: the rim of a disk, the net of a sphere. The first is the edge of the space."""
+    """Lines that are no keys: the rim of a disk, the net of a sphere. The first is drawn stronger."""
+    bounded: bool = False
+    """Whether the first line of the outline is the edge of the whole space, which an overview then shows."""
     note: str = ""
     """What a reader has to know."""
 

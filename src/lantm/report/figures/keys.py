@@ -40,7 +40,7 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
     handles = _legend(scene, heads, recording)
     bottom = 0.35 + 0.2 * -(-len(handles) // _HANDLES_IN_A_ROW)  # inches
     parts = {name: zoomed(scene, reads, flat) for name, reads in parts_shown(recording).items()}
-    boxes = {"overview": around(everything(scene), flat, margin=0.06), **parts}
+    boxes = {"overview": around(everything(scene, flat), flat, margin=0.06), **parts}
     margin, gap = (0.55, 0.52) if len(boxes) == 3 else (0.5, 0.46)
     side = (WIDTH - margin - (len(boxes) - 1) * gap - 0.07) / len(boxes)
     figure = new_figure(height=side + 0.7 + bottom)

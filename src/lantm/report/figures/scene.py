@@ -76,9 +76,9 @@ def all_keys(heads: Heads) -> Float[np.ndarray, "points key"]:
     return np.concatenate([heads.keys.reshape(-1, heads.keys.shape[-1]), heads.memories.addresses])
 
 
-def everything(scene: Scene) -> Points:
+def everything(scene: Scene, flat: Projection) -> Points:
     """What the overview has to show; what was there before may lie anywhere, and is seen only if it is near."""
-    parts = [scene.writes, scene.reads.reshape(-1, 2)]
+    parts = [scene.writes, scene.reads.reshape(-1, 2), *flat.outline[: int(flat.bounded)]]
     return np.concatenate(parts if scene.mistake is None else [*parts, scene.mistake])
 
 

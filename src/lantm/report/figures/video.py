@@ -16,7 +16,7 @@ from lantm.geometry import Geometry
 from lantm.report.figures.answer import symbol_colours
 from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, new_figure
 from lantm.report.figures.keys import shades
-from lantm.report.figures.scene import Scene, lay_out
+from lantm.report.figures.scene import Scene, everything, lay_out
 from lantm.report.projection import Projection, projection
 from lantm.tasks import Task
 from lantm.training.checkpoint import write_whole
@@ -217,7 +217,7 @@ def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray
     """What the camera sees in every frame, middle and half size: all writes and reads, without sudden moves."""
     edges = []
     for scene in scenes:
-        points = np.concatenate([scene.writes, scene.reads.reshape(-1, 2)])
+        points = everything(scene._replace(mistake=None), flat)
         points = points[np.isfinite(points).all(axis=-1)]
         if not len(points):
             points = np.zeros((1, 2))
