@@ -5,6 +5,7 @@ The sizes are the paper's; the text is drawn at random, since speed does not dep
 
 import argparse
 import json
+import os
 import pathlib
 import time
 from functools import partial
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path, help="write here instead of results/language-speed-PLATFORM.json")
     chosen = parser.parse_args()
     record: dict[str, Any] = {"command": "python -m benchmarks.language", **provenance()}
+    record["load_before"] = round(os.getloadavg()[0], 1)  # on a CPU that others use, times say little
     record["configuration"] = {"vocabulary": VOCABULARY, "tokens": TOKENS, **vars(LanguageRecipe())}
     record["training"] = [
         throughput(model, seeds, chosen.pieces, chosen.calls) for model in chosen.models for seeds in chosen.seeds
@@ -107,7 +109,9 @@ def main() -> None:
     for name in ("training", "parts"):
         table = Table(title=name, title_justify="left")
         for column in record[name][0]:
-            table.add_column(column.replace("_", " "), justify="left" if column == "name" else "right")
+            table.add_column(
+                column.replace("_", " "), justify="left" if column == "name" else "right", no_wrap=column == "name"
+            )
         for row in record[name]:
             table.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
         Console().print(table)

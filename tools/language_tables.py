@@ -88,7 +88,12 @@ def keys(root: pathlib.Path, results: str) -> str:
         "memories around their middle",
         "memories a reading is spread over",
     ]
-    return table(head, rows) + _sources(origins, "`lantm language keys RUN` does it")
+    figures = [
+        f"\n\n![Where the heads of {model} went](language-keys-{model}.png)"
+        for model in ("lantm-invnorm", "lantm-softmax")
+        if (root / "docs" / f"language-keys-{model}.png").exists()
+    ]
+    return table(head, rows) + _sources(origins, "`lantm language keys RUN` does it") + "".join(figures)
 
 
 def _read(root: pathlib.Path, name: str) -> dict[str, Any] | None:
