@@ -14,7 +14,7 @@ _HEADS = {"epochs_until_solved": "epochs\nto solve", "median_fine": "median\nfin
 _CAPTION = (
     "coarse/fine in percent, of the best seed\n"
     f"solved: seeds with a coarse score of {SOLVED:g}% or more; "
-    "compared in whole percent, as the paper rounds"
+    "compared in whole percent"
 )
 _PASSES = {True: Text("pass", "green"), False: Text("fail", "red"), None: Text("")}
 
