@@ -45,6 +45,15 @@ def test_what_is_not_a_number_is_nothing() -> None:
     np.testing.assert_array_equal(small[: 8 * 2 * 2].reshape(8, 2, 2)[..., 0], 0)
 
 
+def test_read_weights_that_were_not_recorded() -> None:
+    recording = acting.copying(3)
+    heads = dataclasses.replace(recording.heads, read_weights=None)
+    packed = acting.pack(dataclasses.replace(recording, heads=heads), acting.COPY, acting.PLANE)
+    assert not packed["weighed"]
+    assert acting.pack(recording, acting.COPY, acting.PLANE)["weighed"]
+    assert len(acting.unpacked(packed["data"])) == len(acting.unpacked(acting.scene(3)["data"]))
+
+
 def test_a_page_is_whole() -> None:
     text = page("a <title>", ["base.css"], ["base.js"], {"name": "</script><script>alert(1)</script>"})
     assert "<title>a &lt;title&gt;</title>" in text

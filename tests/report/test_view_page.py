@@ -146,6 +146,19 @@ def test_mistakes_are_marked(open_page: Open) -> None:
     assert "“~”, wrong, “$” was expected" in page.text(".words")
 
 
+def test_the_first_mistake_is_marked_in_the_pictures(open_page: Open) -> None:
+    marked, unmarked = acting.scene(8, wrong=(3,)), acting.scene(8, wrong=(3,), firstMistake=None)
+    page = open_page(page_of(acting.machine("seed 0", marked, unmarked)))
+    page.press("Home")
+    canvases = ("canvas.keys", "canvas.heat", "canvas.lanes")
+    before = [page.picture(canvas) for canvas in canvases]
+    page.page.locator("select.problem").select_option(label="problem 1")
+    page.page.locator(".verdict.right").wait_for()
+    page.press("Home")
+    for canvas, picture in zip(canvases, before, strict=True):
+        assert page.picture(canvas) != picture, canvas
+
+
 def test_two_machines_side_by_side(open_page: Open) -> None:
     machines = [acting.machine(f"seed {seed}", acting.scene(4), acting.scene(8, wrong=(seed,))) for seed in range(3)]
     page = open_page(page_of(*machines, chosen=(0, 2)))
@@ -212,7 +225,7 @@ def test_a_machine_without_a_memory(open_page: Open) -> None:
     assert "Symbol 3 of the answer: “~”, wrong, “#” was expected." in page.text(".words")
 
 
-HOSTILE = "</script><img src=x onerror=\"alert(1)\"><b onmouseover='alert(2)'>&lt;"
+HOSTILE = "</script x></script><!--<img src=x onerror=\"alert(1)\"><b onmouseover='alert(2)'>&lt;"
 
 
 def test_markup_is_shown_as_text(open_page: Open) -> None:

@@ -14,6 +14,7 @@ Its memory lives in a plane; one head writes along a line there, another learns 
 _CONCLUSION = """
 1x are the lengths it was trained on; 2x and 4x it has never seen.
 Everything is in {run}. Go on with:
+  lantm view {run} --open
   lantm solve {run} "your own text"
   lantm eval {run} --lengths 100 200 400
   lantm trace {run} --length 256    (figures of what it does; video: of how it learnt)

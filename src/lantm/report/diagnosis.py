@@ -134,8 +134,6 @@ def _gates(recording: Recording) -> list[str]:
         who = f"{'read' if reads else 'write'}{f' {number + 1}' if count > 1 else ''}"
         for kind, gates in (("key", heads.key_gates), ("step", heads.action_gates)):
             values = gates[when, head]
-            if not values.size:
-                continue
             usual = float(np.median(values))
             shut = usual < 0.5
             worst = float(np.quantile(values, 0.9 if shut else 0.1))

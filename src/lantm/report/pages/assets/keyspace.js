@@ -118,9 +118,14 @@ class KeySpace {
     if (view === "here" && scene.reads) {
       // The memories next to the read head: as many as in the views of the beginning and the end.
       const [x, y] = scene.place(focus.step, 0);
-      const near = Array.from({ length: scene.slots }, (_, slot) => scene.address(slot));
-      near.sort((one, other) => Math.hypot(one[0] - x, one[1] - y) - Math.hypot(other[0] - x, other[1] - y));
-      return [[x, y], ...near.slice(0, few)];
+      const distances = Float64Array.from({ length: scene.slots }, (_, slot) => {
+        const [kx, ky] = scene.address(slot);
+        return Math.hypot(kx - x, ky - y);
+      });
+      const reach = distances.slice().sort()[few - 1];
+      places.push([x, y]);
+      for (let slot = 0; slot < scene.slots; slot++) if (distances[slot] <= reach) places.push(scene.address(slot));
+      return places;
     }
     const [from, to] = view === "start" ? [0, few] : view === "end" ? [scene.slots - few, scene.slots] : [0, scene.slots];
     for (let slot = from; slot < to; slot++) places.push(scene.address(slot));
@@ -164,13 +169,14 @@ class KeySpace {
     this.mistake(context);
   }
 
-  /** The usual distance between neighbouring memories, in pixels. */
+  /** The usual distance between neighbouring memories of a head, in pixels, from some of them. */
   spacing() {
-    const { scene } = this;
+    const { scene, frame } = this;
     const gaps = [];
-    for (let slot = scene.firstSlot + 1; slot < scene.slots; slot++) {
-      const [one, other] = [scene.address(slot - 1), scene.address(slot)];
-      gaps.push(Math.hypot((one[0] - other[0]) * this.frame.sx, (one[1] - other[1]) * this.frame.sy));
+    const stride = Math.max(1, Math.floor(scene.slots / 200));
+    for (let slot = scene.firstSlot + scene.writes; slot < scene.slots; slot += stride) {
+      const [one, other] = [scene.address(slot - scene.writes), scene.address(slot)];
+      gaps.push(Math.hypot((one[0] - other[0]) * frame.sx, (one[1] - other[1]) * frame.sy));
     }
     gaps.sort((one, other) => one - other);
     return gaps[Math.floor(gaps.length / 2)] || 20;
@@ -227,12 +233,16 @@ class KeySpace {
   memories(context) {
     const { scene, focus, radius } = this;
     context.lineWidth = 1.3;
+    const last = []; // what each head drew last: on a long line, a mark on top of another adds nothing
     for (let slot = 0; slot < scene.slots; slot++) {
       const [x, y] = this.onScreen(scene.address(slot));
-      if (!this.within(x, y)) continue;
       const step = scene.stepOf(slot);
       const there = step < focus.step || step < 0;
       const writer = slot < scene.firstSlot ? 0 : (slot - scene.firstSlot) % scene.writes;
+      const before = last[writer];
+      const hidden = before && before.there === there && Math.hypot(x - before.x, y - before.y) < 0.7;
+      if (hidden || !this.within(x, y)) continue;
+      last[writer] = { x, y, there };
       const name = WRITE_COLOURS[writer % WRITE_COLOURS.length];
       disc(context, x, y, radius);
       context.fillStyle = Theme.colour(name, (there ? 0.62 : 0.1) * scene.strength(slot));
@@ -281,9 +291,11 @@ class KeySpace {
         context.beginPath();
         for (let step = from; step <= to; step++) context.lineTo(...this.onScreen(scene.place(step, head)));
         context.stroke();
+        let last = null;
         for (let step = from; step <= to; step++) {
           const [x, y] = this.onScreen(scene.place(step, head));
-          if (!this.within(x, y)) continue;
+          if (!this.within(x, y) || (last && Math.hypot(x - last[0], y - last[1]) < 0.7)) continue;
+          last = [x, y];
           disc(context, x, y, Math.max(1.6, 0.45 * this.radius));
           context.fill();
         }

@@ -38,7 +38,7 @@ class Timeline {
 
   show(scene) {
     this.scene = scene;
-    this.image = null;
+    this.themeChanged();
     this.rows = [];
     for (let head = 0; head < scene.heads; head++) {
       const reads = head < scene.reads;
@@ -58,8 +58,10 @@ class Timeline {
     this.lanes.style.flexGrow = String(Math.max(1, this.rows.length / 5));
   }
 
+  /** What was painted once is to be painted again. */
   themeChanged() {
     this.image = null;
+    this.curves = null;
   }
 
   draw(focus) {
@@ -131,35 +133,17 @@ class Timeline {
 
   drawLanes(focus) {
     const { scene } = this;
-    const { context, width, height } = fitted(this.lanes);
+    const { context, width, height, ratio } = fitted(this.lanes);
     const wide = width - GUTTER;
-    const tall = height / this.rows.length;
-    const room = Math.min(34, tall - 8);
-    const at = (step) => GUTTER + ((step + 0.5) / scene.steps) * wide;
+    if (!this.curves || this.curves.width !== this.lanes.width || this.curves.height !== this.lanes.height) {
+      this.curves = element("canvas", { width: this.lanes.width, height: this.lanes.height });
+      const still = this.curves.getContext("2d");
+      still.setTransform(ratio, 0, 0, ratio, 0, 0);
+      this.rows.forEach((row, index) => this.curve(still, row, this.lane(index, width, height)));
+    }
+    context.drawImage(this.curves, 0, 0, width, height);
     this.rows.forEach(({ name, colour, value }, index) => {
-      const bottom = (index + 1) * tall - 4;
-      const level = (share) => bottom - share * room;
-      context.strokeStyle = Theme.colour("line");
-      context.lineWidth = 1;
-      context.beginPath();
-      context.moveTo(GUTTER, Math.round(bottom) + 0.5);
-      context.lineTo(width, Math.round(bottom) + 0.5);
-      context.stroke();
-
-      context.beginPath();
-      let last = GUTTER;
-      for (let step = 0; step < scene.steps && value(step) !== null; step++) {
-        context.lineTo(at(step), level(value(step)));
-        last = at(step);
-      }
-      context.strokeStyle = Theme.colour(colour);
-      context.lineWidth = 1.4;
-      context.stroke();
-      context.lineTo(last, bottom);
-      context.lineTo(at(0), bottom);
-      context.fillStyle = Theme.colour(colour, 0.14);
-      context.fill();
-
+      const { bottom, room, at, level } = this.lane(index, width, height);
       const here = value(focus.step);
       this.label(context, name, bottom - Math.min(16, room - 6), colour);
       this.label(context, here === null ? "–" : here.toFixed(3), bottom - 3, "ink");
@@ -170,6 +154,39 @@ class Timeline {
       }
     });
     this.cursor(context, focus, wide, height);
+  }
+
+  /** Where a lane lies: its bottom, its room, and the places of steps and of numbers from 0 to 1. */
+  lane(index, width, height) {
+    const tall = height / this.rows.length;
+    const room = Math.min(34, tall - 8);
+    const bottom = (index + 1) * tall - 4;
+    const at = (step) => GUTTER + ((step + 0.5) / this.scene.steps) * (width - GUTTER);
+    return { bottom, room, right: width, at, level: (share) => bottom - share * room };
+  }
+
+  /** What does not move with the shown step. */
+  curve(context, { colour, value }, { bottom, right, at, level }) {
+    const { steps } = this.scene;
+    context.strokeStyle = Theme.colour("line");
+    context.lineWidth = 1;
+    context.beginPath();
+    context.moveTo(GUTTER, Math.round(bottom) + 0.5);
+    context.lineTo(right, Math.round(bottom) + 0.5);
+    context.stroke();
+    context.beginPath();
+    let last = GUTTER;
+    for (let step = 0; step < steps && value(step) !== null; step++) {
+      last = at(step);
+      context.lineTo(last, level(value(step)));
+    }
+    context.strokeStyle = Theme.colour(colour);
+    context.lineWidth = 1.4;
+    context.stroke();
+    context.lineTo(last, bottom);
+    context.lineTo(at(0), bottom);
+    context.fillStyle = Theme.colour(colour, 0.14);
+    context.fill();
   }
 
   /** The start of the answer, the first mistake and the shown step. */

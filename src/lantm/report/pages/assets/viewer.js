@@ -27,7 +27,10 @@ class Pane {
       this.charts,
     );
     this.machineChoice.addEventListener("change", () => this.chooseMachine(Number(this.machineChoice.value)));
-    this.problemChoice.addEventListener("change", () => this.chooseProblem(Number(this.problemChoice.value)));
+    this.problemChoice.addEventListener("change", () => {
+      viewer.step = null; // another problem has other steps to look at
+      this.chooseProblem(Number(this.problemChoice.value));
+    });
     new ResizeObserver(() => this.draw()).observe(this.charts);
     this.chooseMachine(chosen, first);
   }
