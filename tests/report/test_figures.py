@@ -305,3 +305,13 @@ def test_an_overview_shows_the_whole_of_a_bounded_space() -> None:
     assert around(everything(scene, rim), rim, margin=0.0).half.tolist() == pytest.approx([1.0, 1.0])
     plane = dataclasses.replace(rim, bounded=False)
     assert around(everything(scene, plane), plane, margin=0.0).half[0] < 0.1
+
+
+def test_reads_in_one_place_get_a_square_picture(tmp_path: pathlib.Path) -> None:
+    plane = Projection(lambda keys, times: keys)
+    box = around(np.full((4, 2), [300.0, -1.0]), plane, margin=0.1)
+    assert box.half[0] == box.half[1] > 0
+    assert box.middle.tolist() == [300.0, -1.0]
+    recording = copying(6)
+    recording.heads.keys[:, 0] = 2.0
+    assert len(drawn(recording, tmp_path, "keys").marks("end-reads-0")) == 7

@@ -28,12 +28,29 @@ def test_a_space_with_a_rim_is_drawn_inside_it(name: str) -> None:
     points = np.asarray(geometry.key(5 * keys(geometry.raw_key_size)))
     flat = projection(geometry, points)
     assert flat.equal
-    assert bool(flat.note) == (name == "hyperbolic-3")
-    (rim,) = flat.outline
+    assert flat.bounded
+    assert {"disk": "Poincare disk", "sphere[radius=2]": "whole sphere", "hyperbolic-3": "3 dimensions"}[
+        name
+    ] in flat.note
+    rim, *net = flat.outline
+    assert bool(net) == name.startswith("sphere")
     np.testing.assert_allclose(np.linalg.norm(rim, axis=-1), geometry.rim)
     drawn = flat.place(points, np.zeros(50))
     np.testing.assert_array_equal(drawn, geometry.plane_coordinates(points))
     assert (np.linalg.norm(drawn, axis=-1) <= geometry.rim).all()
+
+
+def test_the_net_of_a_sphere() -> None:
+    """Parallels are circles around the middle, meridians straight lines from there: Lambert's map by hand."""
+    flat = projection(make_geometry("sphere[radius=3]"), keys(3))
+    parallels, meridians = flat.outline[1:6], flat.outline[6:]
+    for degrees, line in zip((30, 60, 90, 120, 150), parallels, strict=True):
+        np.testing.assert_allclose(np.linalg.norm(line, axis=-1), 6 * np.sin(np.radians(degrees / 2)), rtol=1e-5)
+    assert len(meridians) == 12
+    for at, line in enumerate(meridians):
+        np.testing.assert_allclose(np.linalg.norm(line[-1]), 6.0, rtol=1e-3)
+        angle = np.radians(30 * at)
+        np.testing.assert_allclose(line @ [np.sin(angle), -np.cos(angle)], 0, atol=1e-5)
 
 
 def test_a_line_is_drawn_over_time() -> None:

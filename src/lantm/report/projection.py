@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from lantm.geometry import Geometry, Rotation, ScalingRotation
+from lantm.geometry import Disk, Geometry, Rotation, ScalingRotation, Sphere
 
 Keys = Float[np.ndarray, "points key"]
 Times = Float[np.ndarray, " points"]
@@ -42,14 +42,8 @@ class Projection:
 def projection(geometry: Geometry, keys: Keys) -> Projection:
     """How to draw a picture in which `keys` occur."""
     if geometry.rim is not None:
-        note = (
-            "" if geometry.raw_key_size == 2 else f"{geometry.raw_key_size} dimensions, their shadow on the first two"
-        )
-        return Projection(
-            lambda keys, times: np.asarray(geometry.plane_coordinates(jnp.asarray(keys))),
-            outline=(circle(geometry.rim),),
-            note=note,
-        )
+        shadow = f"{geometry.raw_key_size} dimensions, their shadow on the first two"
+        return _within(geometry, "" if geometry.raw_key_size == 2 else shadow)
     if geometry.key_size == 1:
         return Projection(lambda keys, times: np.stack([times, keys[:, 0]], axis=-1), ("step", "key"), equal=False)
     if geometry.key_size == 2:
@@ -58,10 +52,42 @@ def projection(geometry: Geometry, keys: Keys) -> Projection:
 
 
 @projection.register
+def _(geometry: Disk, keys: Keys) -> Projection:
+    return _within(geometry, "the Poincare disk: steps of one length look shorter towards its rim")
+
+
+@projection.register
+def _(geometry: Sphere, keys: Keys) -> Projection:
+    """The whole sphere as a map, with a net of parallels and meridians, 30 degrees apart."""
+    around = np.linspace(0, 2 * np.pi, 121)
+    down = np.linspace(0, 0.999 * np.pi, 31)
+    net = [(np.full_like(around, angle), around) for angle in np.arange(1, 6) * np.pi / 6]
+    net += [(down, np.full_like(down, angle)) for angle in np.arange(12) * np.pi / 6]
+    flat = _within(geometry, "a map of the whole sphere: its rim is one point, opposite the middle")
+    lines = [
+        np.stack([np.sin(polar) * np.cos(east), np.sin(polar) * np.sin(east), np.cos(polar)], axis=-1)
+        for polar, east in net
+    ]
+    drawn = [flat.place(geometry.radius * line, np.zeros(len(line))) for line in lines]
+    return dataclasses.replace(flat, outline=(*flat.outline, *drawn))
+
+
+@projection.register
 def _(geometry: Rotation | ScalingRotation, keys: Keys) -> Projection:
     cross = 0.03 * np.nanmax(np.abs(keys), initial=0.0)
     arms = np.array([[[-cross, 0.0], [cross, 0.0]], [[0.0, -cross], [0.0, cross]]])
     return Projection(lambda keys, times: keys, outline=tuple(arms), note="the cross is the origin, the fixed point")
+
+
+def _within(geometry: Geometry, note: str) -> Projection:
+    """A space that its own coordinates put inside a circle."""
+    assert geometry.rim is not None
+    return Projection(
+        lambda keys, times: np.asarray(geometry.plane_coordinates(jnp.asarray(keys))),
+        outline=(circle(geometry.rim),),
+        bounded=True,
+        note=note,
+    )
 
 
 def circle(radius: float) -> Points:

@@ -85,7 +85,9 @@ def everything(scene: Scene, flat: Projection) -> Points:
 def zoomed(scene: Scene, reads: slice, flat: Projection) -> Box:
     """Around some reads of the answer, with the memories beside them."""
     points = scene.reads[reads].reshape(-1, 2)
-    box = around(points, flat, margin=0.12, least=1.5 * _spacing(scene.writes))
+    # A few steps at least; but near the rim of a disk a step is small.
+    least = 0.0 if flat.bounded else 1.5 * _spacing(scene.writes)
+    box = around(points, flat, margin=0.12, least=least)
     if not flat.equal or not len(scene.writes):
         return box
     # Reads that have left the line of writes are shown with it, unless it is too far away to be of help.
@@ -93,7 +95,7 @@ def zoomed(scene: Scene, reads: slice, flat: Projection) -> Box:
     apart = np.sum((points[:, None] - scene.writes) ** 2, axis=-1)
     beside = scene.writes[np.nan_to_num(apart, nan=np.inf).argmin(axis=-1)]
     near = np.abs(beside - box.middle).max(axis=-1) < 2.5 * box.half[0]
-    return around(np.concatenate([points, beside[near]]), flat, margin=0.12, least=1.5 * _spacing(scene.writes))
+    return around(np.concatenate([points, beside[near]]), flat, margin=0.12, least=least)
 
 
 def around(points: Points, flat: Projection, margin: float, least: float = 0.0) -> Box:
@@ -107,7 +109,7 @@ def around(points: Points, flat: Projection, margin: float, least: float = 0.0) 
         half = np.maximum(half.max(), least) * np.ones(2)
     middle = (low + high) / 2
     # Points that all are in one place still get a picture around them.
-    return Box(middle, np.maximum(half, 1e-6 + 1e-3 * np.abs(middle)))
+    return Box(middle, np.maximum(half, 1e-6 + 1e-5 * np.abs(middle).max()))
 
 
 def limits(box: Box, axis: int) -> tuple[float, float]:
