@@ -94,10 +94,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=GEOMETRIES, metavar="NAME", help="which geometries; not saved")
     parser.add_argument("--out", type=pathlib.Path, help="write the JSON here")
     chosen = parser.parse_args()
+    origin = provenance()
     rows = measure(tuple(dict.fromkeys((BASE, *chosen.only))), chosen.repetitions)
     record = {
         "command": "python -m benchmarks.geometries",
-        **provenance(),
+        **origin,
         "batch": "copy, 32 problems of 130 steps, forward and backward",
         "repetitions": chosen.repetitions,
         "rows": rows,
