@@ -121,3 +121,22 @@ def test_programs(tables: Any, tmp_path: pathlib.Path) -> None:
     assert len(found) == 2 + 6
     assert found[6] == ["small loops", "InvNorm", "0/55", "**39.9/74.4**", "55.6/70.0", "12,346", "not run", "", ""]
     assert found[3][:4] == ["all six kinds", "InvNorm", "39/74", "not run"]
+
+
+def test_key_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import geometry_tables
+
+    assert "not run" in geometry_tables.costs(tmp_path)
+    assert "not run" in geometry_tables.scores(tmp_path)
+    rows = [
+        {"scale": scale, "geometry": "disk", "coarse": coarse, "fine": 99.5, "solved": solved}
+        for scale, coarse, solved in (("1x", 100.0, 8), ("2x", 97.0, 5), ("4x", 12.0, 0))
+    ]
+    content = result("copy", "lantm-invnorm", "robust", rows)
+    write(tmp_path, "geometries", "copy-lantm-invnorm-disk-robust", content)
+    found = {row[0]: row for row in lines(geometry_tables.solved(tmp_path))}
+    assert found["`disk`"][1:3] == ["8, 5, 0 of 8", "not run"]
+    assert found["`sphere`"][1] == "not run"
+    scores = lines(geometry_tables.scores(tmp_path))
+    assert scores[2] == ["copy", "`disk`", "100.0/99.5", "97.0/99.5", "12.0/99.5", "55.6", "1.5"]

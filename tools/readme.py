@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import gallery_pages
+import geometry_tables
 import language_tables
 import study_tables
 
@@ -67,6 +68,11 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/reproduction.md": {
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),
+    },
+    "docs/geometries.md": {
+        "costs": partial(geometry_tables.costs, ROOT),
+        "solved": partial(geometry_tables.solved, ROOT),
+        "scores": partial(geometry_tables.scores, ROOT),
     },
     "docs/language.md": {
         "perplexities": partial(language_tables.perplexities, ROOT, "../results"),

@@ -219,3 +219,12 @@ def test_leading_axes_broadcast(geometry: Compiled) -> None:
     assert moved.shape == (4, 5, geometry.key_size)
     np.testing.assert_allclose(distances[2, 3], geometry.squared_distance(read_keys[2, 0], addresses[2, 3]), rtol=1e-12)
     np.testing.assert_allclose(moved[2, 3], geometry.act(action, addresses[2, 3]), rtol=1e-12)
+
+    actions = geometry.action(jnp.asarray(random.normal(size=(5, geometry.raw_action_size))))
+    np.testing.assert_allclose(
+        geometry.act(actions, addresses[0, 0])[3], geometry.act(actions[3], addresses[0, 0]), rtol=1e-12
+    )
+    gate = jnp.full((5, 1), 0.3)
+    assert geometry.mix_actions(gate, action, geometry.identity()).shape == (5, geometry.action_size)
+    assert geometry.mix_keys(gate, addresses[0, 0], addresses[0, 1]).shape == (5, geometry.key_size)
+    assert geometry.compose(actions, action).shape == geometry.compose(action, actions).shape == actions.shape

@@ -69,7 +69,7 @@ def _listing() -> dict[str, Any]:
     return {
         "tasks": [*TASKS, "module:Name"],
         "models": list(MODELS),
-        "geometries": [*GEOMETRIES, "translation-N", "module:Name"],
+        "geometries": [*GEOMETRIES, "translation-N", "hyperbolic-N", "module:Name"],
         "recipes": list(RECIPES),
         "zoo": zoo.names(),
     }

@@ -45,5 +45,5 @@ class Disk(SurfaceGeometry, HalfSpaceGeometry):
         x, y = key[..., :1], key[..., 1:]
         real, imaginary = c * x + d, c * y
         scale = 1 / jnp.maximum(real**2 + imaginary**2, jnp.finfo(key.dtype).tiny)
-        moved = jnp.concatenate([(a * x + b) * real + a * y * imaginary, y], axis=-1)
-        return self.within_reach(moved * scale)
+        x, y = ((a * x + b) * real + a * y * imaginary) * scale, y * scale
+        return self.within_reach(jnp.concatenate([x, y], axis=-1))
