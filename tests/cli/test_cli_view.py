@@ -45,6 +45,8 @@ def test_two_runs_side_by_side_on_the_same_problems(
     names = [machine["machine"] for machine in said["machines"]]
     assert names == ["run, seed 2", "run, seed 0", "copy, seed 2", "copy, seed 0"]
     data = data_of(out)
+    assert data["title"] == "run and copy"
+    assert data["about"] == "lantm-invnorm on copy, recipe paper", "said once"
     assert data["chosen"] == [0, 2], "the first of each"
     for first, second in zip(data["machines"][:2], data["machines"][2:], strict=True):
         assert first["problems"] == second["problems"]

@@ -178,6 +178,19 @@ def test_two_machines_side_by_side(open_page: Open) -> None:
     assert page.page.locator(".pane").count() == 2
 
 
+def test_symbols_come_into_view(open_page: Open) -> None:
+    """The shown symbol of the answer and the one it was read from, in both panes."""
+    machines = [acting.machine(f"seed {seed}", acting.scene(200)) for seed in range(2)]
+    page = open_page(page_of(*machines, chosen=(0, 1)))
+    page.page.locator(".pane").nth(1).locator(".cell.current").wait_for()
+    for keys in (["a"], ["Shift+ArrowRight"] * 8, ["End"], ["Home"]):
+        page.press(*keys)
+        for pane in page.page.locator(".pane").all():
+            for cell in pane.locator(".cell.current, .cell[style*=glow]").all():
+                box, row = cell.bounding_box(), cell.locator("..").bounding_box()
+                assert row["x"] - 1 <= box["x"] <= row["x"] + row["width"] - box["width"] + 1
+
+
 def test_training_is_scrubbed(open_page: Open) -> None:
     epochs = [{"epoch": epoch, "loss": 1 / epoch, "scene": acting.scene(4, wrong=(epoch % 4,))} for epoch in (1, 2, 3)]
     subject = acting.machine("seed 0", acting.scene(8))

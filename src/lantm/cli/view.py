@@ -74,8 +74,8 @@ def main(arguments: list[str]) -> int:
     machines = [machine for group in groups for machine in group]
     second = len(groups[0]) if len(groups) > 1 else 1
     side_by_side = [0, second] if len(groups) > 1 or len(chosen.seeds) > 1 else [0]
-    experiment = sources[0].experiment
-    about = f"{experiment.model} on {experiment.task}, recipe {experiment.recipe_name}"
+    described = [f"{one.model} on {one.task}, recipe {one.recipe_name}" for one in (s.experiment for s in sources)]
+    about = "; ".join(dict.fromkeys(described))
     title, exhibits = " and ".join(map(_name, sources)), [exhibit(machine) for machine in machines]
     text = viewer_page(title, about, exhibits, side_by_side, _first_problem(machines[0])).encode()
     folder = pathlib.Path(chosen.run)

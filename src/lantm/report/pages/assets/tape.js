@@ -97,9 +97,9 @@ class Tape {
   /** Scrolls a row, and nothing else of the page, so that a cell is in its middle third. */
   reveal(cell) {
     const row = cell.parentElement;
-    const at = cell.offsetLeft - row.offsetLeft - row.scrollLeft;
+    const at = cell.offsetLeft - row.scrollLeft; // a row is what its cells' offsets count from
     if (at < row.clientWidth / 3 || at > (2 * row.clientWidth) / 3) {
-      row.scrollLeft = cell.offsetLeft - row.offsetLeft - row.clientWidth / 2;
+      row.scrollLeft = cell.offsetLeft - row.clientWidth / 2;
     }
   }
 }
