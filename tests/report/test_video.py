@@ -62,6 +62,14 @@ def test_heads_that_move_are_seen_to_move() -> None:
     assert (other[0][space] != other[1][space]).any()
 
 
+def test_answers_may_differ_in_size() -> None:
+    recordings = [copying(LENGTH, (0,)), copying(5, (0,))]
+    with style():
+        long, short = frames(reel(2, recordings=recordings))
+    assert black_in_the_last_row(long) == pytest.approx(1 / 13, abs=0.02)
+    assert black_in_the_last_row(short) == pytest.approx(1 / 13, abs=0.02), "a symbol is as wide as before"
+
+
 def test_losses_may_be_missing_and_there_may_be_no_memory() -> None:
     lstm = [dataclasses.replace(recording, heads=None) for recording in reel().recordings]
     with style():

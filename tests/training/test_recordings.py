@@ -10,9 +10,9 @@ import pytest
 
 from lantm.errors import LantmError
 from lantm.evaluation import Recording, record
-from lantm.machine import LstmConfig
+from lantm.machine import LantmConfig, LstmConfig
 from lantm.seeds import RECORD, seed_key
-from lantm.training import Experiment, RunFolder, load_learners, recordings, train
+from lantm.training import Experiment, Recipe, RunFolder, load_learners, recordings, train
 from lantm.training.checkpoint import named_arrays
 
 
@@ -122,3 +122,23 @@ def test_a_run_without_recordings_has_none(copy_of_run: Callable[[], RunFolder])
         path.unlink()
     folder.recordings_path.rmdir()
     assert list(folder.recordings(0)) == []
+
+
+def test_problems_of_different_sizes(tmp_path: pathlib.Path) -> None:
+    """Programs of one length are not all as long: each recording is as long as its own."""
+    machine = LantmConfig(cells=4, embedding=3, memory_width=3, read_sees_write=True, memory_limit=6, memory_drop=4)
+    recipe = Recipe(epochs=6, test_every=6)
+    experiment = Experiment("programs", "lantm-invnorm", machine, recipe, seeds=1, lengths=(1, 1))
+    task = experiment.build_task()
+    models = jax.tree.map(lambda leaf: leaf[None], machine.build(task.vocabulary, jax.random.key(0)))
+    recorder = recordings.Recorder(experiment, task, tmp_path)
+    for epoch in range(1, 7):
+        recorder.add(epoch, models)
+    found = dict(recordings.load_recordings(tmp_path, experiment, seed=0))
+    assert len({recording.answer_start for recording in found.values()}) > 1
+    model = jax.tree.map(lambda leaf: leaf[0], models)
+    for epoch, recording in found.items():
+        expected = record(model, task.sample(seed_key(0, RECORD, epoch), 1, 1, 1))
+        np.testing.assert_array_equal(recording.heads.seen, expected.heads.seen)
+        for one, another in zip(flat(recording), flat(expected), strict=True):
+            np.testing.assert_allclose(one, another, rtol=2e-3, atol=1e-4)

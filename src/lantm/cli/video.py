@@ -102,10 +102,10 @@ def _reel(folder: RunFolder, experiment: Experiment, seed: int, every: int) -> R
         elif row["loss"] is not None and np.isfinite(row["loss"]):
             losses[row["epoch"]] = row["loss"]
     epochs, recordings = zip(*recorded, strict=True)
-    machine = experiment.machine
+    machine, task = experiment.machine, experiment.build_task()
     return Reel(
-        title=f"{experiment.model} learns {experiment.task}: length {recordings[0].answer_start - 1}, seed {seed}",
-        task=experiment.build_task(),
+        title=f"{experiment.model} learns {experiment.task}: length {task.train_lengths.largest}, seed {seed}",
+        task=task,
         geometry=machine.access.geometry if isinstance(machine, LantmConfig) else None,
         epochs=list(epochs),
         recordings=list(recordings),

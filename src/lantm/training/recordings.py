@@ -120,8 +120,10 @@ class Recorder:
         ran = jax.device_get(self._run(place((together, seeds, numbers), self._mesh)))
         shape = (self._epochs, self._seeds)
         kept = jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:])[: len(epochs)], ran)
-        if kept.movements is not None:  # what a step can see is the same for all
-            kept = kept._replace(movements=kept.movements._replace(seen=kept.movements.seen[0, 0]))
+        if kept.movements is not None:
+            # What a step can see is the same for all until a problem's own writing ends: the longest tells all.
+            longest = np.unravel_index(np.argmax(kept.writes), kept.writes.shape)
+            kept = kept._replace(movements=kept.movements._replace(seen=kept.movements.seen[longest]))
         notes = {"first_epoch": epochs[0], "last_epoch": epochs[-1]}
         name = f"epochs-{epochs[0]:06d}-{epochs[-1]:06d}.safetensors"
         checkpoint.save(self._folder / name, kept, notes)
@@ -187,12 +189,13 @@ def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Rec
         machine: Any = experiment.machine
         slots = int(machine.initial_slot) + machine.write_heads * writes
         own = memories(take(moved.addresses)[:slots], take(moved.strengths)[:slots], machine.write_heads, writes)
+        last_change = writes - int(machine.read_sees_write)
         heads = Heads(
             read_heads=machine.read_heads,
             keys=take(moved.keys)[:steps],
             key_gates=take(moved.key_gates)[:steps],
             action_gates=take(moved.action_gates)[:steps],
             memories=own,
-            seen=np.minimum(moved.seen, slots)[:steps],
+            seen=np.asarray(moved.seen)[np.minimum(np.arange(steps), last_change)],
         )
     return Recording(inputs[:steps], expected[writes:steps], predicted[writes:steps], heads)

@@ -72,7 +72,8 @@ def draw_scene(axes: "Axes", scene: Scene, flat: Projection, box: Box, name: str
     """One picture. What lies outside is left out, but for the lines that lead there."""
     axes.set(xlim=limits(box, 0), ylim=limits(box, 1), xlabel="", ylabel="")
     axes.set_aspect("equal" if flat.equal else "auto")
-    axes.locator_params(nbins=5)
+    axes.locator_params(axis="x", nbins=4)
+    axes.locator_params(axis="y", nbins=5)
     axes.ticklabel_format(useOffset=False, style="plain" if np.max(np.abs(box.middle) + box.half) < 1e5 else "sci")
     axes.tick_params(length=2.5, width=0.6, pad=2)
     for edge, line in enumerate(flat.outline):

@@ -141,7 +141,7 @@ class _Screen:
 
     def _add_strip(self) -> None:
         axes = self._figure.add_axes((0.13, 0.045, 0.845, 0.13))
-        answer = len(self._reel.recordings[0].expected)
+        answer = max(len(recording.expected) for recording in self._reel.recordings)
         axes.set(xlim=(0, answer), ylim=(3, 0), xticks=[])
         axes.set_yticks([0.5, 1.5, 2.5], ["correct", "prediction", "difference"], fontsize=8)
         axes.tick_params(length=0)
@@ -158,9 +158,11 @@ class _Screen:
         recording = self._reel.recordings[at]
         wrong = (recording.expected != recording.predicted)[:, None]
         difference = np.where(wrong, 0.0, 0.93) * np.ones(3)
-        self._strip.set_data(
-            np.stack([self._palette[recording.expected], self._palette[recording.predicted], difference])
-        )
+        rows = np.stack([self._palette[recording.expected], self._palette[recording.predicted], difference])
+        # Problems of one length may have answers of different sizes.
+        blank = np.ones_like(self._strip.get_array())
+        blank[:, : rows.shape[1]] = rows
+        self._strip.set_data(blank)
 
     # The key space.
 
