@@ -1,5 +1,6 @@
 """The batch of the paper's recipe: 32 copies of 64 symbols, 130 steps, forward and backward, ours and theirs."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -159,16 +160,25 @@ def _peak(step: Any) -> float:
 
 
 def against_seeds(counts: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
-    """Rows: time of a step of so many runs at once; on a CPU runs are taken one after the other."""
+    """Rows: time of a step of so many runs at once, on a GPU also without the kernels of `lantm.machine.kernel`.
+
+    On a CPU, runs are taken one after the other and there are no kernels.
+    """
     rows = []
     for count in counts:
         if jax.default_backend() == "cpu":
             model, batch = machines(count), problems(LENGTH)
-            ours = jax.jit(_one_by_one).lower(model, batch).compile()
+            programs = {"milliseconds": jax.jit(_one_by_one).lower(model, batch).compile()}
         else:
-            ours, model, batch = compiled(LENGTH, count)
-        time = interleaved({"ours": lambda ours=ours, a=(model, batch): ours(*a)}, max(3, repetitions))["ours"]
-        rows.append({"seeds": count, "milliseconds": round(time, 3)})
+            programs = {}
+            for name, kernels in (("milliseconds", "1"), ("without_kernels", "0")):
+                os.environ["LANTM_KERNEL"] = kernels
+                jax.clear_caches()
+                programs[name], model, batch = compiled(LENGTH, count)
+            os.environ["LANTM_KERNEL"] = "1"
+        contenders = {name: lambda run=run, a=(model, batch): run(*a) for name, run in programs.items()}
+        times = interleaved(contenders, max(3, repetitions))
+        rows.append({"seeds": count} | {name: round(time, 3) for name, time in times.items()})
     for row in rows:
         row["times_one"] = round(row["milliseconds"] / rows[0]["milliseconds"], 3)
     return rows

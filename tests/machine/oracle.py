@@ -178,11 +178,18 @@ def emission(parameters: Parameters, config: LantmConfig, hidden: Vector) -> Sim
     return parts
 
 
+def gate(config: LantmConfig, raw: Vector) -> Vector:
+    """A sigmoid from -overshoot to 1 + overshoot, of which 0 to 1 is left."""
+    low, high = -config.gate_overshoot, 1 + config.gate_overshoot
+    return np.clip(low + (high - low) * sigmoid(raw), 0.0, 1.0)
+
+
 def move(config: LantmConfig, head: int, said: SimpleNamespace, state: State) -> SimpleNamespace:
     """Where one head goes: v = h v~ + (1 - h) v, kbar = g k~ + (1 - g) k, k = v . kbar."""
     writes, tied = head >= config.read_heads, head < config.tied_read_heads
-    key_gate = sigmoid(said.key_gates[head] + (config.write_gate_bias if writes or tied else 0.0))
-    action_gate = sigmoid(said.action_gates[head] + (config.write_gate_bias if writes else 0.0))
+    steady = head < config.steady_read_heads
+    key_gate = gate(config, said.key_gates[head] + (config.write_gate_bias if writes or tied else 0.0))
+    action_gate = gate(config, said.action_gates[head] + (config.write_gate_bias if writes or steady else 0.0))
 
     key, step = said.keys[head], said.steps[head]
     if config.squash_keys:

@@ -53,6 +53,8 @@ SWITCHES: list[tuple[dict, dict]] = [
     ({}, {"write_gate_bias": 0.5}),
     ({}, {"tied_read_heads": 1}),
     ({"tied_read_heads": 1}, {"write_gate_bias": -1.0}),
+    ({}, {"steady_read_heads": 1}),
+    ({}, {"gate_overshoot": 0.3}),
     ({}, {"interpolate_actions": False}),
     ({}, FULL),
     (FULL, {"memory_limit": 5}),
@@ -108,7 +110,8 @@ def test_sizes(changes: dict) -> None:
 
 def test_every_switch_is_tested() -> None:
     tested = {name for changes in [*(changes for _, changes in SWITCHES), *SIZES] for name in changes}
-    assert tested | START_SWITCHES == {field.name for field in dataclasses.fields(LantmConfig)}
+    start = START_SWITCHES | {"initial_step"}
+    assert tested | start == {field.name for field in dataclasses.fields(LantmConfig)}
     tested = {name for changes in LSTM_SWITCHES for name in changes}
     assert tested | START_SWITCHES == {field.name for field in dataclasses.fields(LstmConfig)}
 
@@ -233,3 +236,18 @@ def test_learn_start(small: type) -> None:
             assert np.any(np.asarray(leaf) != 0) == learn
         assert all(np.any(leaf != 0) for leaf in weights(gradient))
     assert values[0] == values[1]
+
+
+def test_initial_steps_have_the_given_length() -> None:
+    drawn = small_lantm(read_heads=2).build(14, jax.random.key(0)).start.steps
+    start = small_lantm(read_heads=2, initial_step=0.5).build(14, jax.random.key(0)).start.steps
+    np.testing.assert_allclose(np.linalg.norm(start, axis=-1), 0.5, rtol=1e-4)
+    cosines = np.sum(np.asarray(drawn) * start, axis=-1) / (0.5 * np.linalg.norm(drawn, axis=-1))
+    np.testing.assert_allclose(cosines, 1, rtol=1e-4)
+
+
+def test_gates_that_overshoot_close_and_open_for_good() -> None:
+    gate = small_lantm(gate_overshoot=0.1).access.gate
+    assert gate(np.array([-3.0, 3.0])).tolist() == [0, 1]
+    slopes = jax.vmap(jax.grad(gate))(np.array([-3.0, 0.0, 3.0]))
+    np.testing.assert_allclose(slopes, [0, 1.2 / 4, 0])

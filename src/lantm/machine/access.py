@@ -50,6 +50,7 @@ class Access(eqx.Module):
     write_gate_bias: float = -10.0
     tied_read_heads: int = 0
     steady_read_heads: int = 0
+    gate_overshoot: float = 0.0
     normalise_steps: bool = True
     interpolate_actions: bool = True
     squash_keys: bool = False
@@ -83,6 +84,18 @@ class Access(eqx.Module):
         """Bounds a memory vector, lest one with large numbers dominate every reading."""
         return jnp.tanh(vector) if self.squash_vectors == "tanh" else jax.nn.sigmoid(vector)
 
+    def gate(self, raw: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+        """How far a gate is open: a sigmoid, stretched by the overshoot at both ends and cut off at 0 and 1.
+
+        A sigmoid never quite closes. What leaks through pulls a head off its line a little at every step, and
+        the pull grows with the distance: harmless on short problems, fatal on long ones (docs/robust-recipe.md).
+        """
+        open_ = jax.nn.sigmoid(raw)
+        if not self.gate_overshoot:
+            return open_
+        open_ = (1 + 2 * self.gate_overshoot) * open_ - self.gate_overshoot
+        return jnp.where(open_ < 0, 0.0, jnp.where(open_ > 1, 1.0, open_))
+
     def understand(self, raw: Float[Array, "*batch emission"]) -> Emission:
         """Gives the controller's raw numbers their meaning."""
         parts = {}
@@ -103,9 +116,9 @@ class Access(eqx.Module):
         action_bias = jnp.array([bias] * steady + [0.0] * fickle + [bias] * self.write_heads, raw.dtype)
         return Emission(
             keys=self.geometry.key(keys),
-            key_gates=jax.nn.sigmoid(parts["key_gates"] + key_bias),
+            key_gates=self.gate(parts["key_gates"] + key_bias),
             actions=self.geometry.action(steps),
-            action_gates=jax.nn.sigmoid(parts["action_gates"] + action_bias),
+            action_gates=self.gate(parts["action_gates"] + action_bias),
             vectors=self.squash(parts["vectors"]).reshape(*raw.shape[:-1], self.write_heads, self.memory_width),
             strengths=jax.nn.sigmoid(parts["strengths"]),
             temperatures=jax.nn.softplus(parts["temperatures"]) if self.weighting.emits_temperature else None,

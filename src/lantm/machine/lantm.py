@@ -1,6 +1,7 @@
 """The Lie access neural Turing machine: controller, heads and memory put together."""
 
 import dataclasses
+import math
 from typing import Literal, NamedTuple
 
 import equinox as eqx
@@ -68,6 +69,8 @@ class LantmConfig:
     """So many read heads start out travelling with the write head: its key, its step, its bias on the key gate."""
     steady_read_heads: int = 0
     """So many read heads start out keeping their step: the bias of the write gates on their action gate too."""
+    gate_overshoot: float = 0.0
+    """Stretch gates by so much at both ends and cut them off, so that they can close and open for good."""
     interpolate_actions: bool = True
     """Mix each action with the one before it; otherwise the candidate is taken as it is."""
     memory_limit: int | None = None
@@ -85,6 +88,8 @@ class LantmConfig:
         for name in ("cells", "embedding", "memory_width", "read_heads", "write_heads"):
             if getattr(self, name) < 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+        if not 0 <= self.gate_overshoot < math.inf:
+            raise LantmError(f"gate_overshoot is {self.gate_overshoot}: give a number from 0 on")
         self.access, self.policy  # noqa: B018 they check what they are made of
         for name in ("tied_read_heads", "steady_read_heads"):
             if not 0 <= getattr(self, name) <= self.read_heads:
@@ -107,6 +112,7 @@ class LantmConfig:
             write_gate_bias=self.write_gate_bias,
             tied_read_heads=self.tied_read_heads,
             steady_read_heads=self.steady_read_heads,
+            gate_overshoot=self.gate_overshoot,
             normalise_steps=self.normalise_steps,
             interpolate_actions=self.interpolate_actions,
             squash_keys=self.squash_keys,

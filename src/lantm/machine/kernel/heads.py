@@ -56,8 +56,8 @@ def move(access: Access, said: Spoken, keys: list[list[Array]], actions: list[li
         bias = access.write_gate_bias
         writes = head >= access.read_heads
         tied, steady = head < access.tied_read_heads, head < access.steady_read_heads
-        key_gate = jax.nn.sigmoid(said.key_gates[head] + (bias if writes or tied else 0.0))
-        action_gate = jax.nn.sigmoid(said.action_gates[head] + (bias if writes or steady else 0.0))
+        key_gate = access.gate(said.key_gates[head] + (bias if writes or tied else 0.0))
+        action_gate = access.gate(said.action_gates[head] + (bias if writes or steady else 0.0))
         candidate, step = said.keys[head], said.actions[head]
         if access.squash_keys:
             candidate, step = [jnp.tanh(x) for x in candidate], [jnp.tanh(x) for x in step]
