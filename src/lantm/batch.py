@@ -32,3 +32,6 @@ class Batch(eqx.Module):
     """The most steps in which any problem that fits these arrays may write."""
     answer_capacity: int = eqx.field(static=True)
     """The most steps from the first `</s>` of the batch to its last `<e>`."""
+    turn: Int[Array, ""] | None = None
+    """The step from which on no problem writes any more, where that is known beforehand; by default the largest of
+    `writes`. Seeds whose problems have sizes of their own run in step by it."""

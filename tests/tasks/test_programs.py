@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import dataclasses
 import io
 import re
 
@@ -90,12 +91,13 @@ def test_how_long_to_run_depends_on_the_length_alone(task: Programs) -> None:
     for length in (2, 3):
         batches = [sample(task, 8, length, 4, jax.random.key(seed)) for seed in range(3)]
         assert {int(batch.steps) for batch in batches} == {task.steps(length)}
+        assert {int(batch.turn) for batch in batches} == {task.writes(length)}
         for batch in batches:
-            assert batch.writes.max() <= batch.write_capacity == task.writes(4)
+            assert batch.writes.max() <= batch.turn <= batch.write_capacity == task.writes(4)
             assert batch.mask.nonzero()[0].max() < batch.steps
             assert batch.inputs.shape[0] == batch.answer_capacity == task.capacity(4)
     mixed = sample(task, 4, jnp.array([2, 3, 2, 2]), 4)
-    assert mixed.steps == task.steps(3)
+    assert (mixed.steps, mixed.turn) == (task.steps(3), task.writes(3))
 
 
 def test_the_longest_program_fits_exactly() -> None:
@@ -114,11 +116,12 @@ def test_a_problem_depends_neither_on_capacity_nor_on_batch_size() -> None:
 
 
 def test_machines_answer_in_a_batch_as_alone() -> None:
-    """Mixed sizes: a program's answer is the same beside longer ones and alone."""
+    """Mixed sizes: a program's answer is the same beside longer ones and alone, with `turn` given or found."""
     batch = TASK.sample(KEY, 5, 3, 4)
     machine = LantmConfig(cells=6, embedding=4, memory_width=5).build(TASK.vocabulary, KEY)
     run = jax.jit(answer)
     together = run(machine, batch)
+    found = run(machine, dataclasses.replace(batch, turn=None))
     for row in range(5):
         mask = np.asarray(batch.mask[:, row])
         alone = Batch(
@@ -130,6 +133,7 @@ def test_machines_answer_in_a_batch_as_alone() -> None:
         )
         expected = run(machine, alone).logits[mask, 0]
         np.testing.assert_allclose(together.logits[mask, row], expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found.logits[mask, row], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_people_s_programs() -> None:

@@ -1,15 +1,20 @@
-"""Training on programs: the validation rule at work, resuming, and recordings."""
+"""Training on programs: the validation rule at work, resuming, recordings, and seeds that run in step."""
 
+import dataclasses
 import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from lantm.machine import LantmConfig
-from lantm.tasks import Programs
+from lantm.tasks import Batch, Programs
 from lantm.tasks.grammar import understand
 from lantm.training import Experiment, Recipe, RunFolder, load_learners, train
+from lantm.training.learner import begin, train_epoch
 from lantm.training.recordings import load_recordings
 
 RECIPE = Recipe(
@@ -86,3 +91,39 @@ def test_recordings_are_cut_to_their_own_programs(run: RunFolder) -> None:
         assert len(heads.memories.strengths) == 1 + recording.answer_start == heads.seen.max()
         np.testing.assert_array_equal(heads.memories.written_at, np.arange(-1, recording.answer_start))
     assert len(sizes) > 2
+
+
+def loops(jaxpr: Any) -> Iterator[Any]:
+    """The conditions of all loops in a program."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "while":
+            yield equation.params["cond_jaxpr"].jaxpr
+        for inside in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda one: hasattr(one, "eqns")):
+            inside = getattr(inside, "jaxpr", inside)
+            if hasattr(inside, "eqns"):
+                yield from loops(inside)
+
+
+def seeds_wait_for_each_other(task: Programs) -> bool:
+    """Whether some loop of an epoch ends when the last of its seeds is done, and not for all at once."""
+
+    def epoch(seed: Any) -> Any:
+        return train_epoch(RECIPE, task, begin(EXPERIMENT, task, seed), jnp.asarray(1))[1]
+
+    conditions = loops(jax.make_jaxpr(jax.vmap(epoch))(jnp.arange(3)).jaxpr)
+    found = [condition.outvars[0].aval.shape != () for condition in conditions]
+    assert len(found) >= 4
+    return any(found)
+
+
+def test_seeds_run_in_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = EXPERIMENT.build_task()
+    assert isinstance(task, Programs)
+    assert not seeds_wait_for_each_other(task)
+    sample: Callable[..., Batch] = Programs.sample
+
+    def without_turn(*arguments: Any) -> Batch:
+        return dataclasses.replace(sample(*arguments), turn=None)
+
+    monkeypatch.setattr(Programs, "sample", without_turn)
+    assert seeds_wait_for_each_other(task), "they would, if the step in which all have read were not known beforehand"

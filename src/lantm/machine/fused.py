@@ -37,7 +37,7 @@ def serves(machinery: Machinery, inputs: Float[Array, "time batch 4*cells"], sta
 
 
 def _numbers(machinery: Machinery, window: Window, schedule: Schedule) -> tuple[Array, Array]:
-    turn = jnp.minimum(jnp.max(schedule.writes), schedule.steps)
+    turn = jnp.minimum(schedule.turn, schedule.steps)
     numbers = jnp.stack([schedule.steps, turn, window.first, window.end]).astype(jnp.int32)
     return numbers, machinery.limit(window, schedule).astype(jnp.int32)
 

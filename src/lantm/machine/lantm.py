@@ -252,9 +252,9 @@ class Lantm(Model):
         """The answer and what the heads did for it; read weights on request, since they grow with time^2."""
         access = self.config.access
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
-        path = self._recur(batch.inputs, Schedule(batch.steps, batch.writes), carried)
+        schedule = Schedule(batch.steps, batch.writes, batch.turn)
+        path = self._recur(batch.inputs, schedule, carried)
         said = access.understand(path.emissions)
-        schedule = Schedule(batch.steps, batch.writes)
         times = jnp.arange(batch.inputs.shape[0])
         windows = Machinery(access, self.config.policy).seen(carried.window, times, schedule)
         weights = None

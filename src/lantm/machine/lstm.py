@@ -135,7 +135,7 @@ class Lstm(Model):
         if self.decoder is None:
             return _climb(self.layers, below, carried, schedule.steps)
         # The encoder runs to the end of the input, the decoder from there on: inputs all of one length.
-        turn = jnp.max(schedule.writes)
+        turn = schedule.turn
         read, carried = _climb(self.layers, below, carried, turn)
         answer, carried = _climb(self.decoder, jnp.roll(below, -turn, axis=0), carried, schedule.steps - turn)
         return read + jnp.roll(answer, turn, axis=0), carried

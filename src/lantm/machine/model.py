@@ -78,7 +78,7 @@ class Model(eqx.Module):
     def features(self, batch: Batch) -> Float[Array, "time batch cells"]:
         """The controller's output at every step of a batch of problems."""
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
-        return self.run(batch.inputs, Schedule(batch.steps, batch.writes), carried)[0]
+        return self.run(batch.inputs, Schedule(batch.steps, batch.writes, batch.turn), carried)[0]
 
     def __call__(self, batch: Batch) -> Output:
         return Output(self.readout(self.features(batch)), None)

@@ -115,7 +115,7 @@ def _forward(
         memory = Memory(*(put_slices(old, new, at, axis=1) for old, new in zip(memory, step.written, strict=True)))
         return *read(t, step, memory, rows, gates), memory
 
-    turn = jnp.minimum(jnp.max(schedule.writes), schedule.steps)
+    turn = jnp.minimum(schedule.turn, schedule.steps)
     state, rows, gates, memory = loop(0, turn, input_step, (start, rows, gates, memory))
 
     def answer_step(t: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
@@ -223,7 +223,7 @@ def _recur_backward(machinery: Machinery, saved: Any, cotangent: Path) -> Any:
         )
 
     steps = schedule.steps
-    turn = jnp.minimum(jnp.max(schedule.writes), steps)
+    turn = jnp.minimum(schedule.turn, steps)
     carry = (cotangent.state, cotangent.memory, jnp.zeros_like(gates), jnp.zeros_like(cotangent.emissions))
     carry = loop(0, steps - turn, lambda i, carry: step_back(steps - 1 - i, carry, writing=False), carry)
     carry = loop(0, turn, lambda i, carry: step_back(turn - 1 - i, carry, writing=True), carry)

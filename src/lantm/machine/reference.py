@@ -29,7 +29,7 @@ def recur_by_scan(
     """Does what `lantm.machine.recurrence.recur` does."""
     machinery = Machinery(access, policy)
     limit = machinery.limit(window, schedule)
-    write_steps = jnp.minimum(jnp.max(schedule.writes), schedule.steps)
+    write_steps = jnp.minimum(schedule.turn, schedule.steps)
 
     def one_step(carry: Any, row: tuple[Array, Array]) -> tuple[Any, Any]:
         t, given = row

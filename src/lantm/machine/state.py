@@ -31,6 +31,12 @@ class Schedule(NamedTuple):
 
     steps: Int[Array, ""]
     writes: Int[Array, " batch"]  # in its first `writes` steps, a problem writes to its memory
+    turn_at: Int[Array, ""] | None = None  # where no problem writes any more, if known; at least all of `writes`
+
+    @property
+    def turn(self) -> Int[Array, ""]:
+        """The step from which on no problem writes; what a short one writes before it, it never sees."""
+        return jnp.max(self.writes) if self.turn_at is None else self.turn_at
 
 
 class Path(NamedTuple):
@@ -56,7 +62,7 @@ class Machinery(NamedTuple):
     def seen(self, start: Window, step: Int[Array, "*steps"], schedule: Schedule) -> Window:
         """What a step's reading can see; the step after the last sees what is left in the end."""
         before = step + 1 if self.access.read_sees_write else step
-        written = self.access.write_heads * jnp.minimum(before, jnp.max(schedule.writes))
+        written = self.access.write_heads * jnp.minimum(before, schedule.turn)
         return self.policy.window(start, written)
 
     def limit(self, start: Window, schedule: Schedule) -> Int[Array, " batch"]:

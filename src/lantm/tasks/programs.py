@@ -222,12 +222,14 @@ def _sample(task: Programs, key: PRNGKeyArray, length: Int[Array, "*batch"], bat
     lengths = jnp.broadcast_to(length, (batch_size,))
     keys = jax.random.split(key, batch_size)
     inputs, targets, mask, writes = jax.vmap(one, out_axes=(1, 1, 1, 0))(keys, lengths)
+    hardest = jnp.max(length)
     return Batch(
         inputs,
         targets,
         mask,
-        task.steps(jnp.max(length)),
+        task.steps(hardest),
         writes,
         write_capacity=write_capacity,
         answer_capacity=capacity,
+        turn=task.writes(hardest),
     )
