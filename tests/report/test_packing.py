@@ -8,6 +8,7 @@ import pytest
 
 from lantm.geometry import make_geometry
 from lantm.report.pages.document import json_in_html, page
+from lantm.report.pages.packing import share_spaces
 
 
 def test_the_arrays_come_back() -> None:
@@ -95,3 +96,29 @@ def test_what_is_drawn_besides_keys() -> None:
     scene = acting.pack(acting.copying(4), acting.COPY, make_geometry("rotation"))
     assert len(scene["space"]["outline"]) == 2
     assert "origin" in scene["space"]["note"]
+
+
+def test_a_key_space_is_written_once() -> None:
+    """In problems and in training alike; machines of other spaces keep theirs."""
+    recording = acting.copying(4)
+    sphere, plane = acting.elsewhere(recording, 3), recording
+    round_scene = acting.pack(sphere, acting.COPY, make_geometry("sphere"))
+    machines = [
+        {
+            "name": "sphere",
+            "problems": [
+                {"name": "one", "scene": round_scene},
+                {"name": "while training", "training": [{"epoch": epoch, "scene": round_scene} for epoch in range(60)]},
+            ],
+        },
+        acting.machine("plane", acting.pack(plane, acting.COPY, acting.PLANE)),
+        acting.machine("none", acting.pack(dataclasses.replace(plane, heads=None), acting.COPY, None)),
+    ]
+    numbered, spaces = share_spaces(machines)
+    assert len(spaces) == 2
+    assert spaces[0] == round_scene["space"]
+    assert numbered[0]["problems"][0]["scene"] == round_scene | {"space": 0}
+    assert {recorded["scene"]["space"] for recorded in numbered[0]["problems"][1]["training"]} == {0}
+    assert numbered[1]["problems"][0]["scene"]["space"] == 1
+    assert numbered[2]["problems"][0]["scene"]["space"] is None
+    assert machines[1]["problems"][0]["scene"]["space"] == spaces[1], "what was given stays as it was"

@@ -6,6 +6,7 @@ that faint ones keep their digits. All of it is compressed: most weights are nea
 
 import base64
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,24 @@ def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[st
     whole = b"".join(array.tobytes() for array in arrays)
     packed["data"] = base64.b64encode(zlib.compress(whole, 9)).decode()
     return packed
+
+
+def share_spaces(machines: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The machines with a number in place of every key space, and the spaces: a sphere's net is written once."""
+    spaces: list[dict[str, Any]] = []
+
+    def numbered(part: Any) -> Any:
+        if isinstance(part, list):
+            return [numbered(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        if (space := part.get("space")) is None:
+            return {name: numbered(one) for name, one in part.items()}
+        if space not in spaces:
+            spaces.append(space)
+        return part | {"space": spaces.index(space)}
+
+    return [numbered(machine) for machine in machines], spaces
 
 
 def _space(flat: Projection) -> dict[str, Any]:

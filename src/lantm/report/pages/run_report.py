@@ -18,7 +18,7 @@ from lantm.machine import Model, parameter_count
 from lantm.report.diagnosis import diagnose
 from lantm.report.learning import curves_of_tests, loss_curves
 from lantm.report.pages.document import page
-from lantm.report.pages.packing import pack
+from lantm.report.pages.packing import pack, share_spaces
 from lantm.report.pages.viewer import SCRIPTS, STYLES, geometry_of, one_of, sampled_problems, usual_lengths
 from lantm.seeds import EVALUATE
 from lantm.tasks import Lengths, Task
@@ -69,6 +69,7 @@ def report_page(folder: RunFolder, machines: Machines) -> str:
     best, worst = ranked[0], ranked[-1]
     shown = [best, worst] if len(seeds) > 1 else [best]
     exhibits, first = _exhibits(machines, shown, by_length)
+    exhibits, spaces = share_spaces(exhibits)
     title = folder.path.resolve().name
     data = {
         "title": title,
@@ -84,6 +85,7 @@ def report_page(folder: RunFolder, machines: Machines) -> str:
         "loss": loss_curves(metrics, seeds),
         "tests": curves_of_tests(metrics, seeds),
         "machines": exhibits,
+        "spaces": spaces,
         "first": first,
         "facts": _facts(machines, summary, folder.provenance()),
         "settings": _settings(experiment),

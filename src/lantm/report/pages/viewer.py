@@ -11,7 +11,7 @@ from lantm.evaluation import record
 from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model
 from lantm.report.pages.document import page
-from lantm.report.pages.packing import pack
+from lantm.report.pages.packing import pack, share_spaces
 from lantm.report.pages.training import Recorded
 from lantm.seeds import RECORD, shared_key
 from lantm.tasks import Task
@@ -41,7 +41,15 @@ class Machine(NamedTuple):
 
 def viewer_page(title: str, about: str, machines: Sequence[dict[str, Any]], chosen: Sequence[int], first: int) -> str:
     """The page. `chosen` are the one or two machines that are shown at first, on their problem number `first`."""
-    data = {"title": title, "about": about, "machines": machines, "chosen": chosen, "first": first}
+    numbered, spaces = share_spaces(machines)
+    data = {
+        "title": title,
+        "about": about,
+        "machines": numbered,
+        "spaces": spaces,
+        "chosen": chosen,
+        "first": first,
+    }
     return page(f"{title}: {about}", STYLES, (*SCRIPTS, "view_page.js"), data)
 
 

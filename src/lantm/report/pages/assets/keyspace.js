@@ -222,8 +222,9 @@ class KeySpace {
 
   /** What bounds or structures the key space, as a disk's rim or a sphere's meridians. */
   outline(context) {
-    context.strokeStyle = Theme.colour("quiet", 0.5);
-    for (const line of this.scene.space.outline) {
+    context.lineWidth = 1;
+    for (const [index, line] of this.scene.space.outline.entries()) {
+      context.strokeStyle = Theme.colour("quiet", index ? 0.22 : 0.7); // the first is the edge of the space
       context.beginPath();
       line.forEach((place, at) => context[at ? "lineTo" : "moveTo"](...this.onScreen(place)));
       context.stroke();

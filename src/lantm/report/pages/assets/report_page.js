@@ -158,7 +158,7 @@ function reportPage() {
   body.append(section("Scores by length", byLength(data)), section("Learning", learning(data)));
 
   const holder = element("div", { class: "viewer in-report" });
-  const viewer = new Viewer(holder, data.machines, data.machines.map((_, index) => index), data.first);
+  const viewer = new Viewer(holder, data, data.machines.map((_, index) => index));
   const title = data.machines.length > 1 ? "The best and the worst machine, and why" : "The machine, and why";
   const bar = element("div", { class: "bar" }, legend(), help);
   body.append(section(title, reasons(viewer), bar, holder), section("Settings", settings(data)));

@@ -8,8 +8,10 @@ async function inflated(text) {
 }
 
 class Scene {
-  constructor(packed, buffer) {
+  /** `spaces` are the key spaces of the page: a scene names its own by number. */
+  constructor(packed, spaces, buffer) {
     Object.assign(this, packed);
+    this.space = packed.space === null ? null : spaces[packed.space];
     this.heads = this.reads + this.writes;
     this.answerSize = this.steps - this.answer;
     this.mistakes = new Set(packed.mistakes); // places in the answer
@@ -109,7 +111,7 @@ function quoted(symbol) {
 // Unpacked once each: scrubbing through training comes back to the same scenes.
 const scenes = new Map();
 
-function sceneOf(packed) {
-  if (!scenes.has(packed)) scenes.set(packed, inflated(packed.data).then((buffer) => new Scene(packed, buffer)));
+function sceneOf(packed, spaces) {
+  if (!scenes.has(packed)) scenes.set(packed, inflated(packed.data).then((buffer) => new Scene(packed, spaces, buffer)));
   return scenes.get(packed);
 }

@@ -21,7 +21,7 @@ function viewPage() {
     root,
     dialog,
   );
-  const viewer = new Viewer(root, data.machines, data.chosen, data.first);
+  const viewer = new Viewer(root, data, data.chosen);
   const pressed = () => compare.setAttribute("aria-pressed", String(viewer.panes.length > 1));
   compare.hidden = data.machines.length < 2;
   compare.addEventListener("click", () => viewer.compare());

@@ -68,7 +68,7 @@ class Pane {
   async load() {
     const wanted = this.viewer.sceneFor(this.problem);
     this.wanted = wanted;
-    const scene = await sceneOf(wanted);
+    const scene = await sceneOf(wanted, this.viewer.spaces);
     if (this.wanted !== wanted) return; // something else was chosen meanwhile
     this.show(scene);
   }
@@ -154,9 +154,10 @@ class Pane {
 }
 
 class Viewer {
-  /** `chosen` are the one or two of the machines that are shown at first, on their problem number `first`. */
-  constructor(root, machines, chosen, first) {
+  /** Of the page's machines, `chosen` are the one or two that are shown at first, on their problem number `first`. */
+  constructor(root, { machines, spaces, first }, chosen) {
     this.machines = machines;
+    this.spaces = spaces;
     this.first = first;
     this.step = null; // until there is a scene
     this.epoch = 0;
