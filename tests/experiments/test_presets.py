@@ -52,8 +52,8 @@ def test_the_papers_recipe() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_robust_is_one_recipe_for_all_tasks(model: ModelName) -> None:
-    """Apart from the sizes, which are the paper's."""
-    experiments = {task: preset(task, model, "robust") for task in TASKS}
+    """Apart from the sizes, which are the paper's. Programs are another experiment, with a recipe of their own."""
+    experiments = {task: preset(task, model, "robust") for task in TASKS if task != "programs"}
     assert len({experiment.recipe for experiment in experiments.values()}) == 1
     sizes = ("cells", "embedding")
     for task, experiment in experiments.items():

@@ -59,9 +59,19 @@ def _robust(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmCon
     machine = dataclasses.replace(machine, state_range=0.0, forget_bias=1.0)
     recipe = dataclasses.replace(recipe, schedule="cosine", clip=1.0)
     if isinstance(machine, LantmConfig):
-        # Two ways to read: one head starts out travelling with the write head, the other on its own.
-        machine = dataclasses.replace(machine, initial_slot=False, read_heads=2, tied_read_heads=1)
-        recipe = dataclasses.replace(recipe, learning_rate=0.01, epochs=1000)
+        machine = dataclasses.replace(
+            machine,
+            # The faint slot of the start would lie where all heads begin, and drown what they read.
+            initial_slot=False,
+            # Two ways to read: one head starts out travelling with the write head, the other on its own.
+            read_heads=2,
+            tied_read_heads=1,
+            # Memories half a step apart: a read head that takes whole steps takes every second of them.
+            initial_step=0.5,
+            # Gates that close for good leave a head on its line, however long the line.
+            gate_overshoot=0.1,
+        )
+        recipe = dataclasses.replace(recipe, learning_rate=0.01, epochs=2000, test_every=50, test_batches=20)
     return machine, recipe
 
 
