@@ -11,6 +11,7 @@ import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from lantm import zoo
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig
@@ -49,6 +50,8 @@ def main(arguments: list[str]) -> int:
         raise LantmError("every is a whole number from 1 on, and rate one from 1 to 50")
     if chosen.out is not None and chosen.out.suffix not in (".gif", ".mp4"):
         raise LantmError(f"{chosen.out} is neither a .gif nor an .mp4: give --out one of these endings")
+    if not chosen.run.exists() and zoo.find(str(chosen.run)) is not None:
+        raise LantmError(f"{chosen.run} is a machine of the zoo, which keeps no recordings: give the folder of a run")
     console = Console(stderr=True)
     with style():
         folder = RunFolder.open(chosen.run)
