@@ -1,5 +1,6 @@
 """Where heads went: the same as the machine in NumPy says, and what follows from it."""
 
+import dataclasses
 import pathlib
 
 import jax
@@ -33,6 +34,16 @@ def test_against_numpy(followed) -> None:
             weights = np.array(list(step.read_weights[0].values()))
             assert len(weights) == steps.remembered[at]
             np.testing.assert_allclose(steps.shared[at, column, 0], weights.sum() ** 2 / np.sum(weights**2), rtol=5e-3)
+
+
+def test_in_the_disk(corpus: Corpus) -> None:
+    """A machine whose write head goes straight on, by steps longer than the disk is wide, stays within its rim."""
+    config = dataclasses.replace(MACHINES["lantm-invnorm"], geometry="disk[radius=0.5]")
+    machine = config.build(len(corpus.words), jax.random.key(0))
+    steps = jax.jit(follow)(machine, np.asarray(cut(corpus.test, 2, 1, corpus.end).inputs[:60, 0]))
+    assert steps.keys.shape[-1] == 2
+    norms = np.linalg.norm(steps.keys, axis=-1)
+    assert 0.99 < norms.max() < 1
 
 
 def test_findings() -> None:

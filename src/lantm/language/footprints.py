@@ -16,7 +16,7 @@ from lantm.machine.memory import visible
 class Footprints(NamedTuple):
     """What the heads did at every step of a text, in every column; read heads come before write heads."""
 
-    keys: Float[Array, "time batch heads key"]
+    keys: Float[Array, "time batch heads key"]  # where they are drawn, in a key space with a rim
     shared: Float[Array, "time batch read_heads"]  # how many memories a reading is spread over: 1 / sum of squares
     remembered: Int[Array, " time"]  # how many there were to read
 
@@ -51,7 +51,8 @@ def follow(model: Lantm, text: Int[Array, "time batch"]) -> Footprints:
         weights = access.weights(keys[:, : access.read_heads], said.temperatures, memory, seen)
         shares = weights / jnp.maximum(jnp.sum(weights, axis=-1, keepdims=True), jnp.finfo(weights.dtype).tiny)
         spread = 1 / jnp.maximum(jnp.sum(shares**2, axis=-1), jnp.finfo(weights.dtype).tiny)
-        return after, Footprints(keys, spread, window.end - window.first)
+        drawn = keys if access.geometry.rim is None else access.geometry.plane_coordinates(keys)
+        return after, Footprints(drawn, spread, window.end - window.first)
 
     start = reading.begin(model, batch_size, 1)
     return lax.scan(step, start, (jnp.arange(len(text)), text))[1]
