@@ -7,16 +7,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jaxtyping import Array, DTypeLike, Float
+from compiled import Compiled
+from jaxtyping import Array, Float
 
 from lantm.geometry import Geometry, Rotation, ScalingRotation, Sphere
 
 pytestmark = pytest.mark.usefixtures("double_precision")  # so that the arguments decide
 
 
-@pytest.fixture(params=[jnp.float32, jnp.float64], ids=["single", "double"])
-def dtype(request: pytest.FixtureRequest) -> DTypeLike:
-    return request.param
+DTYPE = jnp.float32  # in which machines are trained, and in which least is finite
+
+
+@pytest.fixture(scope="module")
+def geometry(geometry: Geometry) -> Compiled:
+    return Compiled(geometry)
+
+
+@pytest.fixture(scope="module")
+def mixing(mixing: Geometry) -> Compiled:
+    return Compiled(mixing)
 
 
 def assert_differentiable(function: Callable[..., Array], *arguments: Float[Array, "points _"]) -> None:
@@ -47,66 +56,68 @@ def assert_finite(function: Callable[..., Array], *arguments: Array) -> None:
         assert np.isfinite(array).all()
 
 
-def test_at_small_raw_numbers(geometry: Geometry, dtype: DTypeLike) -> None:
-    sizes = jnp.array([0.0, 1e-30, 1e-9, 1e-6, 2e-6, 1e-3, 1.0], dtype)
+def test_at_small_raw_numbers(geometry: Compiled) -> None:
+    sizes = jnp.array([0.0, 1e-30, 1e-9, 1e-6, 2e-6, 1e-3, 1.0], DTYPE)
     sizes = jnp.concatenate([sizes, -sizes])[:, None]
-    assert_differentiable(geometry.action, sizes * jnp.ones(geometry.raw_action_size, dtype))
-    assert_differentiable(geometry.key, sizes * jnp.ones(geometry.raw_key_size, dtype))
+    assert_differentiable(geometry.action, sizes * jnp.ones(geometry.raw_action_size, DTYPE))
+    assert_differentiable(geometry.key, sizes * jnp.ones(geometry.raw_key_size, DTYPE))
 
 
-def test_at_coincident_keys(geometry: Geometry, dtype: DTypeLike) -> None:
-    keys = geometry.key(jnp.array([[0.0], [1e-20], [3.0]], dtype) * jnp.ones(geometry.raw_key_size, dtype))
+def test_at_coincident_keys(geometry: Compiled) -> None:
+    keys = geometry.key(jnp.array([[0.0], [1e-20], [3.0]], DTYPE) * jnp.ones(geometry.raw_key_size, DTYPE))
     assert_differentiable(geometry.squared_distance, keys, keys)
 
 
-def test_at_the_identity(geometry: Geometry, dtype: DTypeLike) -> None:
-    identity = geometry.identity().astype(dtype)[None]
-    origin = geometry.key(jnp.zeros((1, geometry.raw_key_size), dtype))
-    assert_differentiable(geometry.act, identity, origin)
-    assert_differentiable(geometry.compose, identity, identity)
-    assert_differentiable(geometry.inverse, identity)
+def test_at_the_identity(geometry: Compiled) -> None:
+    identity = geometry.identity().astype(DTYPE)[None]
+    origin = geometry.key(jnp.zeros((1, geometry.raw_key_size), DTYPE))
+
+    def all_three(action: Array, other: Array, key: Array) -> Array:
+        return jnp.concatenate([geometry.act(action, key), geometry.compose(action, other), geometry.inverse(action)])
+
+    assert_differentiable(all_three, identity, identity, origin)
 
 
-def test_at_free_slots(geometry: Geometry) -> None:
+def test_at_free_slots(geometry: Compiled) -> None:
     """Free slots of a memory are full of zeros. What they give is not used, but it is computed, and summed."""
-    keys = geometry.key(jnp.array([[0.0], [3.0], [-1e3]], jnp.float32) * jnp.ones(geometry.raw_key_size, jnp.float32))
+    keys = geometry.key(jnp.array([[0.0], [3.0], [-1e3]], DTYPE) * jnp.ones(geometry.raw_key_size, DTYPE))
     assert_finite(geometry.squared_distance, keys, jnp.zeros_like(keys))
 
 
-def test_far_out(mixing: Geometry) -> None:
+def test_far_out(mixing: Compiled) -> None:
     """Keys as far as a controller can ask for: near the rim of the disk, near the south pole of the sphere."""
     random = np.random.default_rng(1)
     raw = random.normal(size=(6, mixing.raw_key_size)) * np.array([1e3, 1e5, 1e7, 1e9, 1e3, 1e5])[:, None]
-    steps = jnp.asarray(1e3 * random.normal(size=(6, mixing.raw_action_size)), jnp.float32)
+    steps = jnp.asarray(1e3 * random.normal(size=(6, mixing.raw_action_size)), DTYPE)
 
     def move_and_measure(raw: Array, steps: Array) -> Array:
         keys = mixing.key(raw)
-        others = mixing.mix_keys(jnp.full((6, 1), 0.3, jnp.float32), keys, keys[::-1])
+        others = mixing.mix_keys(jnp.full((6, 1), 0.3, DTYPE), keys, keys[::-1])
         return mixing.squared_distance(mixing.act(mixing.action(steps), keys), others)
 
-    assert_finite(move_and_measure, jnp.asarray(raw, jnp.float32), steps)
+    assert_finite(move_and_measure, jnp.asarray(raw, DTYPE), steps)
 
 
 @pytest.mark.parametrize("keys", ["projected", "geodesic"])
-def test_between_opposite_points_of_the_sphere(keys: Literal["projected", "geodesic"], dtype: DTypeLike) -> None:
+def test_between_opposite_points_of_the_sphere(keys: Literal["projected", "geodesic"]) -> None:
     sphere = Sphere(keys=keys)
-    gates = jnp.array([0.0, 0.5 - 1e-5, 0.5 - 1e-7, 0.5, 0.5 + 1e-9, 0.5 + 1e-6, 1.0], dtype)[:, None]
-    here = jnp.tile(sphere.key(jnp.array([[50.0, -30.0]], dtype)), (len(gates), 1))
+    gates = jnp.array([0.0, 0.5 - 1e-5, 0.5 - 1e-7, 0.5, 0.5 + 1e-9, 0.5 + 1e-6, 1.0], DTYPE)[:, None]
+    here = jnp.tile(sphere.key(jnp.array([[50.0, -30.0]], DTYPE)), (len(gates), 1))
     assert_differentiable(sphere.mix_keys, gates, here, -here)
     assert_differentiable(sphere.squared_distance, here, -here)
 
 
-def test_between_opposite_actions(mixing: Geometry, dtype: DTypeLike) -> None:
-    gates = jnp.array([0.0, 0.5 - 1e-5, 0.5 - 1e-7, 0.5, 0.5 + 1e-9, 0.5 + 1e-6, 1.0], dtype)[:, None]
+def test_between_opposite_actions(mixing: Compiled) -> None:
+    gates = jnp.array([0.0, 0.5 - 1e-5, 0.5 - 1e-7, 0.5, 0.5 + 1e-9, 0.5 + 1e-6, 1.0], DTYPE)[:, None]
     directions = np.random.default_rng(0).normal(size=(4, mixing.raw_action_size))
-    raw = jnp.asarray(np.repeat(directions, len(gates), axis=0), dtype)
+    raw = jnp.asarray(np.repeat(directions, len(gates), axis=0), DTYPE)
     gates = jnp.tile(gates, (len(directions), 1))
     assert_differentiable(mixing.mix_actions, gates, mixing.action(raw), mixing.action(-raw))
 
 
-def test_inverse_of_raw_zero(geometry: Geometry) -> None:
+def test_inverse_of_raw_zero(geometry: Compiled) -> None:
     """What `action` makes of the raw numbers 0 has an inverse, in single precision too."""
-    action = geometry.action(jnp.zeros(geometry.raw_action_size, jnp.float32))
+    action = geometry.action(jnp.zeros(geometry.raw_action_size, DTYPE))
     undone = geometry.compose(action, geometry.inverse(action))
     np.testing.assert_allclose(undone, geometry.identity(), atol=1e-5)
 

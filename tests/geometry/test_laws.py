@@ -39,7 +39,7 @@ def numbers(largest: float) -> st.SearchStrategy[np.ndarray]:
 
 points = st.one_of(numbers(1e-3), numbers(5.0), numbers(300.0))
 gates = hnp.arrays(np.float64, (BATCH, 1), elements=st.floats(0.0, 1.0))
-laws = settings(max_examples=10, deadline=None)
+laws = settings(max_examples=8, deadline=None)
 
 
 def keys_from(geometry: Compiled, raw: np.ndarray) -> Float[Array, "points batch key"]:
