@@ -73,6 +73,7 @@ def test_geometries() -> None:
         if geometry == "translation":
             assert shared[cell.run_name] == cell.experiment
         machine.access  # noqa: B018 it makes the geometry
+        assert (machine.state_range > 0) == (geometry in ("rotation", "scaling-rotation")), "the origin stays"
     assert [cell.experiment.task for cell in cells("geometries", only=("disk[radius=8]",))] == [
         *("copy", "reverse", "bigramFlip", "double", "addition")
     ]

@@ -1,5 +1,6 @@
 """`lantm language` and `lantm reproduce language` at work, and what they say to mistakes."""
 
+import dataclasses
 import json
 import pathlib
 from collections.abc import Callable
@@ -11,7 +12,8 @@ from small_machines import MACHINES
 from lantm.cli import main
 from lantm.cli.language import COMMANDS
 from lantm.cli.parse import published
-from lantm.experiments import account, language, language_machine
+from lantm.experiments import STUDIES, Request, account, language, language_machine
+from lantm.experiments.language import LanguageCell
 from lantm.training import RunFolder
 
 FLAGS = (
@@ -186,6 +188,17 @@ def test_reproduce(lantm, text_folder: pathlib.Path, tmp_path: pathlib.Path, mon
     other = lantm(*asked, "--epochs", "3")
     assert other.status == 2
     assert "holds a training with other settings" in other.err
+
+
+def test_key_spaces_of_language(text_folder: pathlib.Path) -> None:
+    """The paper's machine shares its training with the table of perplexities; the disk has one of its own."""
+    request = Request(data=text_folder)
+    plane, disk = STUDIES["language-geometries"].selected(request)
+    assert plane.run_name in {cell.run_name for cell in STUDIES["language"].selected(request)}
+    assert disk.name == "lantm-invnorm-disk"
+    assert disk.labels["variation"] == "disk"
+    assert isinstance(disk, LanguageCell)
+    assert disk.experiment.machine == dataclasses.replace(plane.experiment.machine, geometry="disk")
 
 
 def test_reproduce_fails_where_it_should(language_row: Callable[..., dict]) -> None:

@@ -31,6 +31,11 @@ KEY_SPACES = (
     "hyperbolic-3",
 )
 """Those with a radius twice: hardly curved on the way of a training problem, and strongly."""
+STARTS: dict[str, dict[str, Any]] = {
+    "rotation": {"state_range": 1.0},
+    "scaling-rotation": {"state_range": 1.0, "initial_step": 1.0},
+}
+"""Where the origin never moves, our recipes' start there would be for ever, and one of half steps would end there."""
 LANGUAGE_KEY_SPACES = (PAPERS, "disk")
 
 
@@ -41,6 +46,8 @@ def _in_names(geometry: str) -> str:
 
 def _within(experiment: Experiment, geometry: str) -> Experiment:
     changed: dict[str, Any] = {"geometry": geometry}
+    if experiment.recipe_name != "paper":
+        changed |= STARTS.get(geometry, {})
     return dataclasses.replace(experiment, machine=dataclasses.replace(experiment.machine, **changed))
 
 
