@@ -134,7 +134,9 @@ class State:
 
 def lantm_start(parameters: Parameters, config: LantmConfig) -> State:
     start = parameters.start
-    actions = [unit_step(step) if config.normalise_initial_steps else step for step in start.steps]
+    lengths = config.step_lengths or [1.0] * len(start.steps)
+    steps = zip(start.steps, lengths, strict=True)
+    actions = [length * unit_step(step) if config.normalise_initial_steps else step for step, length in steps]
     memory = []
     if config.initial_slot:
         key, vector, strength = start.slot.key, start.slot.vector, start.slot.strength
@@ -195,7 +197,7 @@ def move(config: LantmConfig, head: int, said: SimpleNamespace, state: State) ->
     if config.squash_keys:
         key, step = np.tanh(key), np.tanh(step)
     if config.normalise_steps:
-        step = unit_step(step)
+        step = unit_step(step) * (config.step_lengths[head] if config.step_lengths else 1.0)
     action = group_element(config.geometry, step)
 
     if config.interpolate_actions:

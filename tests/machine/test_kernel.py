@@ -20,6 +20,7 @@ BATCH = 2 * kernel.ROWS
 
 CONFIGURATIONS = {
     "as in the paper": small_lantm(),
+    "gates that close": small_lantm(gate_overshoot=0.2, step_lengths=(0.5, 2.0), initial_slot=False),
     "softmax, several heads": small_lantm(
         weighting="softmax", read_heads=2, write_heads=2, tied_read_heads=1, steady_read_heads=1
     ),
@@ -32,9 +33,8 @@ CONFIGURATIONS = {
         interpolate_actions=False,
         initial_slot=False,
     ),
-    "it forgets, in space": small_lantm(
-        geometry="translation-3", memory_limit=8, memory_drop=3, read_sees_write=True, cells=70
-    ),
+    "it forgets, in space": small_lantm(geometry="translation-3", memory_limit=8, memory_drop=3, read_sees_write=True),
+    "large": small_lantm(cells=70, memory_width=40, read_heads=2, initial_slot=False),
 }
 
 
@@ -60,7 +60,7 @@ def assert_same(ours: Any, theirs: Any) -> None:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_kernels_do_what_the_loops_do(name: str) -> None:
-    machinery, arguments = prepared(CONFIGURATIONS[name], length=kernel.CHUNK + 3, capacity=kernel.CHUNK + 5)
+    machinery, arguments = prepared(CONFIGURATIONS[name], length=19, capacity=21)
     weights, _, start, _, window, schedule = arguments
     path, (rows, gates) = recurrence._forward(machinery, *arguments)
     fused_path, kept = fused.forward(machinery, *arguments, interpret=True)

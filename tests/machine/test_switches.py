@@ -54,6 +54,8 @@ SWITCHES: list[tuple[dict, dict]] = [
     ({}, {"tied_read_heads": 1}),
     ({"tied_read_heads": 1}, {"write_gate_bias": -1.0}),
     ({}, {"steady_read_heads": 1}),
+    ({}, {"step_lengths": (0.5, 2.0)}),
+    ({"normalise_initial_steps": True, "normalise_steps": False}, {"step_lengths": (0.5, 2.0)}),
     ({}, {"gate_overshoot": 0.3}),
     ({}, {"interpolate_actions": False}),
     ({}, FULL),

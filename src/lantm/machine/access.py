@@ -52,6 +52,7 @@ class Access(eqx.Module):
     steady_read_heads: int = 0
     gate_overshoot: float = 0.0
     normalise_steps: bool = True
+    step_lengths: tuple[float, ...] = ()
     interpolate_actions: bool = True
     squash_keys: bool = False
     squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
@@ -84,6 +85,11 @@ class Access(eqx.Module):
         """Bounds a memory vector, lest one with large numbers dominate every reading."""
         return jnp.tanh(vector) if self.squash_vectors == "tanh" else jax.nn.sigmoid(vector)
 
+    def normalised(self, steps: Float[Array, "*batch heads action"]) -> Float[Array, "*batch heads action"]:
+        """The paper's second tweak: steps of length approximately 1, or of each head's own length."""
+        steps = normalised(steps)
+        return steps * jnp.array(self.step_lengths, steps.dtype)[:, None] if self.step_lengths else steps
+
     def gate(self, raw: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
         """How far a gate is open: a sigmoid, stretched by the overshoot at both ends and cut off at 0 and 1.
 
@@ -108,7 +114,7 @@ class Access(eqx.Module):
         if self.squash_keys:
             keys, steps = jnp.tanh(keys), jnp.tanh(steps)
         if self.normalise_steps:
-            steps = normalised(steps)
+            steps = self.normalised(steps)
         # The paper's first tweak: a strong negative start of the write gates makes writing go straight on.
         bias, free = self.write_gate_bias, self.read_heads - self.tied_read_heads
         key_bias = jnp.array([bias] * self.tied_read_heads + [0.0] * free + [bias] * self.write_heads, raw.dtype)
@@ -199,5 +205,5 @@ class Access(eqx.Module):
 
 
 def normalised(step: Float[Array, "*batch action"]) -> Float[Array, "*batch action"]:
-    """The paper's second tweak: a step of length approximately 1 in the same direction."""
+    """A step of length approximately 1 in the same direction."""
     return step * jax.lax.rsqrt(jnp.sum(step**2, axis=-1, keepdims=True) + 1e-6)

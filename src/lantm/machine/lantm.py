@@ -61,6 +61,8 @@ class LantmConfig:
     """The paper's second tweak: candidate steps of length about 1."""
     normalise_initial_steps: bool = False
     """Normalise the steps of the initial state too; the paper leaves them alone."""
+    step_lengths: tuple[float, ...] = ()
+    """The lengths that steps are normalised to, head by head, read heads first; by default 1 for all."""
     initial_step: float | None = None
     """Start with steps of this length, in random directions; by default their numbers are uniform in +-1."""
     write_gate_bias: float = -10.0
@@ -90,6 +92,9 @@ class LantmConfig:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
         if not 0 <= self.gate_overshoot < math.inf:
             raise LantmError(f"gate_overshoot is {self.gate_overshoot}: give a number from 0 on")
+        if self.step_lengths and len(self.step_lengths) != self.read_heads + self.write_heads:
+            heads = self.read_heads + self.write_heads
+            raise LantmError(f"step_lengths are {self.step_lengths}: give one for each of the {heads} heads, or none")
         self.access, self.policy  # noqa: B018 they check what they are made of
         for name in ("tied_read_heads", "steady_read_heads"):
             if not 0 <= getattr(self, name) <= self.read_heads:
@@ -114,6 +119,7 @@ class LantmConfig:
             steady_read_heads=self.steady_read_heads,
             gate_overshoot=self.gate_overshoot,
             normalise_steps=self.normalise_steps,
+            step_lengths=self.step_lengths,
             interpolate_actions=self.interpolate_actions,
             squash_keys=self.squash_keys,
             squash_vectors=self.squash_vectors,
@@ -222,7 +228,7 @@ class Lantm(Model):
         def repeat(x: Array) -> Array:
             return jnp.broadcast_to(x, (batch_size, *x.shape))
 
-        steps = normalised(start.steps) if self.config.normalise_initial_steps else start.steps
+        steps = access.normalised(start.steps) if self.config.normalise_initial_steps else start.steps
         position = Position(repeat(access.geometry.key(start.keys)), repeat(access.geometry.action(steps)))
         state = State(repeat(jnp.tanh(start.reading)), repeat(start.hidden), repeat(start.cell), position)
         room = int(start.slot is not None) + slots * access.write_heads

@@ -18,6 +18,6 @@ from lantm.machine.kernel.calls import (
     matrices,
     serves,
 )
-from lantm.machine.kernel.sizes import CHUNK, ROWS, Saved
+from lantm.machine.kernel.sizes import ROWS, Saved
 
-__all__ = ["CHUNK", "ROWS", "Cotangents", "Matrices", "Saved", "backward", "forward", "join", "matrices", "serves"]
+__all__ = ["ROWS", "Cotangents", "Matrices", "Saved", "backward", "forward", "join", "matrices", "serves"]

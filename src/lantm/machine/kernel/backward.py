@@ -11,7 +11,8 @@ from jaxtyping import Array
 from lantm.machine.access import Access
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import Moved, move
-from lantm.machine.kernel.sizes import CHUNK, ROWS, Saved, Sizes, scalar_columns
+from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
+from lantm.machine.kernel.weights import products
 from lantm.machine.memory import Memory, Policy
 
 
@@ -27,7 +28,7 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
     cells, width, every = sizes.cells, access.memory_width, slice(None)
     heads, dimension = range(access.read_heads), access.geometry.key_size
     weighting, columns = access.weighting, scalar_columns(access)
-    weights = block.weights(recurrent, scalar_weights, vector_weights)
+    weights = products(block, recurrent, scalar_weights, vector_weights)
 
     def read_back(t: Array, keys: Any, temperatures: Any, cotangents: list[Array]) -> Any:
         """Adds to the memory's cotangent; returns those of the read keys and temperatures."""
@@ -62,9 +63,10 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
                 old_addresses = [d - pull for d, pull in zip(old_addresses, pulls, strict=True)]
                 old_strengths = old_strengths + d_strengths
                 old_vectors = old_vectors + shared.weights[:, :, None] * cotangents[h][:, None, :]
-            begin = at * CHUNK
-            some = pl.ds(begin, CHUNK)
-            inside = begin + lax.broadcasted_iota(jnp.int32, (ROWS, CHUNK), 1) < sizes.slots
+            size = block.chunk_size
+            begin = at * size
+            some = pl.ds(begin, size)
+            inside = begin + lax.broadcasted_iota(jnp.int32, (ROWS, size), 1) < sizes.slots
             for d in range(dimension):
                 block.store(d_memory.addresses, old_addresses[d], every, some, d, mask=inside)
             block.store(d_memory.strengths, old_strengths, every, some, mask=inside)
@@ -76,7 +78,6 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
 
     def step_back(i: Array, carry: Any) -> Any:
         d_readings, d_hidden, d_cell, d_keys, d_actions = carry
-        of_readings, of_hidden, of_scalars, of_vectors = weights()
         t = block.steps - 1 - i
         d_hidden = d_hidden + block.row(d_hiddens, t, every, size=cells, padded=block.cells)
         said = block.said(block.row(saved.scalars, t, every, size=columns, padded=block.scalars))
@@ -109,9 +110,7 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
         d_said, d_keys, d_actions = pull(Moved(d_keys, d_actions, d_strengths, d_temperatures))
         d_row = block.unsaid(d_said)
         block.put_row(d_scalars, d_row, t + 1, every, size=columns)
-        d_hidden = d_hidden + block.dot_transposed(d_row, of_scalars)
-        for d_raw, of_vector in zip(d_raw_vectors, of_vectors, strict=True):
-            d_hidden = d_hidden + block.dot_transposed(d_raw, of_vector)
+        d_hidden = d_hidden + weights.heard(t + 1, d_vectors, d_row, d_raw_vectors)
 
         gate, forget, out, new = (block.row(saved.gates, t, every, g, size=cells, padded=block.cells) for g in range(4))
         old_cell = block.row(saved.cell, t, every, size=cells, padded=block.cells)
@@ -123,12 +122,9 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
             d_hidden * squashed * out * (1 - out),
             d_cell * gate * (1 - new * new),
         ]
-        d_hidden = jnp.zeros_like(d_hidden)
-        d_readings = [jnp.zeros_like(d) for d in d_readings]
         for g, d_sum in enumerate(d_sums):
             block.put_row(d_preactivations, d_sum, t, every, g, size=cells)
-            d_hidden = d_hidden + block.dot_transposed(d_sum, of_hidden[g])
-            d_readings = [d + block.dot_transposed(d_sum, of_readings[h][g]) for h, d in enumerate(d_readings)]
+        d_readings, d_hidden = weights.shares(t, d_preactivations, d_sums)
         return d_readings, d_hidden, d_cell * forget, d_keys, d_actions
 
     dtype = memory.strengths.dtype

@@ -1,6 +1,5 @@
 """A block of problems inside a kernel: how it loads and stores, multiplies, and reads its memory."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -11,7 +10,7 @@ from jaxtyping import Array
 
 from lantm.machine.access import Access
 from lantm.machine.kernel.heads import Spoken, columns
-from lantm.machine.kernel.sizes import CHUNK, HELD, ROWS, Sizes, padded, scalar_columns
+from lantm.machine.kernel.sizes import CHUNKED, ROWS, Sizes, padded, scalar_columns
 from lantm.machine.memory import Memory, Policy, Window
 
 
@@ -42,6 +41,7 @@ class Block:
         # A start that is known only at run time: slices that begin at a known place may not leave the array.
         self.zero = pl.program_id(0) * 0
         self.limits = limits[...]
+        self.chunk_size = max(2, CHUNKED // (ROWS * self.width))
 
     def barrier(self) -> None:
         """Makes what any thread of the block has stored visible to all of them."""
@@ -80,31 +80,6 @@ class Block:
     def dot_transposed(self, a: Array, b: Array) -> Array:
         return lax.dot_general(a, b, (((1,), (1,)), ((), ())), self.precision, a.dtype)
 
-    def recurrent(self, ref: Any) -> tuple[list[list[Array]], list[Array]]:
-        """The weights of every reading and of the hidden state, gate by gate."""
-        width, cells = self.access.memory_width, self.sizes.cells
-        heads = range(self.access.read_heads)
-        of_readings = [[self.matrix(ref, h * width, (width, cells), g) for g in range(4)] for h in heads]
-        start = self.access.read_heads * width
-        return of_readings, [self.matrix(ref, start, (cells, cells), g) for g in range(4)]
-
-    def of_heads(self, scalars: Any, vectors: Any) -> tuple[Array, list[Array]]:
-        """The weights of the numbers that the controller says to its heads."""
-        cells, width = self.sizes.cells, self.access.memory_width
-        of_scalars = self.matrix(scalars, 0, (cells, scalar_columns(self.access)))
-        return of_scalars, [self.matrix(vectors, 0, (cells, width), w) for w in range(self.access.write_heads)]
-
-    def weights(self, recurrent: Any, scalars: Any, vectors: Any) -> Callable[[], tuple[Any, Any, Any, Any]]:
-        """The weights, inside the loop over time: held in registers if they are small, loaded anew if not."""
-
-        def load() -> tuple[Any, Any, Any, Any]:
-            return *self.recurrent(recurrent), *self.of_heads(scalars, vectors)
-
-        if max(self.cells, self.width) > HELD:
-            return load
-        held = load()
-        return lambda: held
-
     def said(self, scalars: Array) -> Spoken:
         """The numbers of a row of scalars, one by one."""
         column = lax.broadcasted_iota(jnp.int32, scalars.shape, 1)
@@ -135,14 +110,15 @@ class Block:
 
     def chunks(self, seen: Window) -> tuple[Array, Array]:
         """The first chunk of memories that can be seen, and the one behind the last."""
-        size = jnp.asarray(CHUNK, seen.end.dtype)
+        size = jnp.asarray(self.chunk_size, seen.end.dtype)
         return lax.div(seen.first, size), lax.div(seen.end + size - 1, size)
 
     def chunk(self, memory: Memory, at: Array, seen: Window, vectors: bool = True) -> tuple[Any, Array, Array | None]:
         """Addresses by coordinate, strengths and vectors of a chunk, and which of them can be seen."""
-        begin, slots = at * CHUNK, self.sizes.slots
-        some = pl.ds(begin, CHUNK)
-        slot = begin + lax.broadcasted_iota(jnp.int32, (ROWS, CHUNK), 1)
+        size = self.chunk_size
+        begin, slots = at * size, self.sizes.slots
+        some = pl.ds(begin, size)
+        slot = begin + lax.broadcasted_iota(jnp.int32, (ROWS, size), 1)
         inside = slot < slots
         addresses = [
             self.load(memory.addresses, slice(None), some, d, mask=inside) for d in range(self.access.geometry.key_size)
@@ -150,7 +126,7 @@ class Block:
         strengths = self.load(memory.strengths, slice(None), some, mask=inside)
         found = None
         if vectors:
-            shape = (ROWS, CHUNK, self.width)
+            shape = (ROWS, size, self.width)
             mask = begin + lax.broadcasted_iota(jnp.int32, shape, 1) < slots
             columns = within(shape, {2: self.access.memory_width})
             mask = mask if columns is None else mask & columns

@@ -12,6 +12,7 @@ from lantm.machine.access import Access
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import move
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
+from lantm.machine.kernel.weights import products
 from lantm.machine.memory import Memory, Policy
 
 
@@ -23,7 +24,7 @@ def forward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: bool
     block = Block(access, policy, sizes, numbers, limits, interpret)
     cells, width, every = sizes.cells, access.memory_width, slice(None)
     heads = range(access.read_heads)
-    weights = block.weights(recurrent, scalar_weights, vector_weights)
+    weights = products(block, recurrent, scalar_weights, vector_weights)
     columns = scalar_columns(access)
     scalar_bias = block.load(
         scalar_biases, pl.ds(block.zero, block.scalars), mask=within((block.scalars,), {0: columns})
@@ -33,32 +34,32 @@ def forward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: bool
         for w in range(access.write_heads)
     ]
 
-    def save_state(row: Any, readings: Any, hidden: Array, cell: Array, keys: Any, actions: Any) -> None:
+    def save_state(row: Any, readings: Any, hidden: Array | None, cell: Array, keys: Any, actions: Any) -> None:
         for h in heads:
             block.put_row(saved.reading, readings[h], row, every, h, size=width)
-        block.put_row(saved.hidden, hidden, row, every, size=cells)
+        if hidden is not None:
+            block.put_row(saved.hidden, hidden, row, every, size=cells)
         block.put_row(saved.cell, cell, row, every, size=cells)
         block.put_points(saved.keys, keys, row)
         block.put_points(saved.actions, actions, row)
 
     def step(t: Array, carry: Any) -> Any:
         readings, hidden, cell, keys, actions = carry
-        of_readings, of_hidden, of_scalars, of_vectors = weights()
         gates = []
-        for g in range(4):
-            sum_ = block.row(inputs, t, every, g, size=cells, padded=block.cells) + block.dot(hidden, of_hidden[g])
-            for h in heads:
-                sum_ = sum_ + block.dot(readings[h], of_readings[h][g])
-            gates.append(jnp.tanh(sum_) if g == 3 else jax.nn.sigmoid(sum_))
+        for g, share in enumerate(weights.sums(t, saved, readings, hidden)):
+            total = block.row(inputs, t, every, g, size=cells, padded=block.cells) + share
+            gates.append(jnp.tanh(total) if g == 3 else jax.nn.sigmoid(total))
             block.put_row(saved.gates, gates[g], t, every, g, size=cells)
         cell = gates[1] * cell + gates[0] * gates[3]
         hidden = gates[2] * jnp.tanh(cell)
-        scalars = block.dot(hidden, of_scalars) + scalar_bias[None]
+        block.put_row(saved.hidden, hidden, t + 1, every, size=cells)
+        scalars, vectors = weights.said(t + 1, saved.hidden, hidden)
+        scalars = scalars + scalar_bias[None]
         block.put_row(saved.scalars, scalars, t, every, size=columns)
         keys, actions, strengths, temperatures = move(access, block.said(scalars), keys, actions)
         writing = t < block.turn
         for w in range(access.write_heads):
-            vector = block.dot(hidden, of_vectors[w]) + vector_bias[w][None]
+            vector = vectors[w] + vector_bias[w][None]
             block.put_row(saved.vectors, vector, t, every, w, size=width)
             slot = jnp.minimum(block.start.end + access.write_heads * t + w, sizes.slots - 1)
             column = within(vector.shape, {1: width})
@@ -74,7 +75,7 @@ def forward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: bool
         for h in heads:
             block.store(saved.totals, totals[h], t, every, h)
             block.store(saved.nearest, nearest[h], t, every, h)
-        save_state(t + 1, readings, hidden, cell, keys, actions)
+        save_state(t + 1, readings, None, cell, keys, actions)  # the hidden state is there already
         return readings, hidden, cell, keys, actions
 
     start = (

@@ -63,6 +63,7 @@ def move(access: Access, said: Spoken, keys: list[list[Array]], actions: list[li
             candidate, step = [jnp.tanh(x) for x in candidate], [jnp.tanh(x) for x in step]
         if access.normalise_steps:
             scale = lax.rsqrt(sum((x * x for x in step), start=jnp.zeros_like(step[0])) + 1e-6)
+            scale = scale * access.step_lengths[head] if access.step_lengths else scale
             step = [x * scale for x in step]
         if access.interpolate_actions:
             step = [action_gate * x + (1 - action_gate) * old for x, old in zip(step, actions[head], strict=True)]

@@ -7,10 +7,10 @@ from jaxtyping import Array, Float
 from lantm.machine.access import Access
 
 ROWS = 16  # problems a block: the least that a matrix unit multiplies at once
-CHUNK = 16  # memories that are looked at together
+CHUNKED = 8192  # numbers of memory vectors that a block looks at together
 WARPS = 8  # of 32 threads, for every block
 HELD = 64  # cells and width up to which a multiprocessor holds the weights
-LARGEST = 64
+LARGEST = 128  # cells and width up to which it can work at all
 
 
 class Sizes(NamedTuple):
