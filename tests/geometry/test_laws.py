@@ -158,6 +158,21 @@ def test_mixtures_stay_in_the_group_and_in_the_key_space(mixing: Compiled, raw: 
     assert_close(mixing, mixing.act(mixing.identity(), key), key)
 
 
+def test_geodesics_are_powers_of_the_way(mixing: Compiled) -> None:
+    """From the previous action, 0.3 of the way and 0.7 of it are all of it: exp(0.3 w) exp(0.7 w) = exp(w)."""
+    if getattr(mixing, "actions", None) != "geodesic":
+        pytest.skip("mixes otherwise")
+    raw = np.random.default_rng(3).normal(size=(2, 20, mixing.raw_action_size)) * 30
+    candidate, previous = mixing.action(jnp.asarray(raw))
+
+    def way(gate: float) -> Array:
+        mixed = mixing.mix_actions(jnp.full((20, 1), gate), candidate, previous)
+        return mixing.compose(mixed, mixing.inverse(previous))
+
+    assert_same_action(mixing, mixing.compose(way(0.3), way(0.7)), way(1.0))
+    assert_same_action(mixing, mixing.compose(way(0.4), way(0.4)), way(0.8))
+
+
 @laws
 @given(action_numbers=points, key_numbers=numbers(5.0))
 def test_isometry(geometry: Compiled, action_numbers: np.ndarray, key_numbers: np.ndarray) -> None:
