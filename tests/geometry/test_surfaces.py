@@ -134,6 +134,14 @@ def test_an_action_and_its_negative_are_the_same(surface: SurfaceGeometry) -> No
     np.testing.assert_allclose(mixed, other, atol=1e-13)
 
 
+@pytest.mark.parametrize("surface", [Sphere(), RigidMotion(), Disk()])
+def test_a_turn_does_not_shorten_the_step(surface: SurfaceGeometry) -> None:
+    base = surface.key(jnp.zeros(2))
+    for raw in ([0.6, 0.0, 0.8], [0.0, -0.28, 0.96], [-0.6, -0.8, 0.0]):
+        moved = surface.act(surface.action(jnp.array(raw)), base)
+        assert math.sqrt(surface.squared_distance(base, moved)) == pytest.approx(1, rel=1e-2)
+
+
 @surfaces
 def test_negative_numbers_undo(surface: SurfaceGeometry) -> None:
     raw = draw(20, 3)

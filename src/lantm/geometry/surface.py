@@ -23,6 +23,8 @@ from lantm.geometry.complex_numbers import Complex, conjugate, multiply, squared
 
 # Larger shifts, in half radii, are taken for this: it goes from end to end of what a float32 holds of a disk.
 FARTHEST = 1e6
+# The square of a shift so short that it has no direction in which a turn could carry on.
+_NO_DIRECTION = 1e-4
 
 
 class SurfaceGeometry(Geometry):
@@ -60,12 +62,16 @@ class SurfaceGeometry(Geometry):
         """The sign of the curvature."""
 
     def action(self, raw: RawAction) -> Action:
-        """Turns by about a radius-th of the third number, shifts by the first two: smooth, without a sine.
+        """Turns by about a radius-th of the third number, and shifts in the direction of the first two.
 
-        What the negative numbers mean undoes it.
+        The shift is as long as all three numbers, so that one who turns goes on: numbers that were normalised to
+        length 1 are a step of length 1, as a translation is. Otherwise a machine could spend its step on turning on
+        the spot, and was seen to. What the negative numbers mean undoes it.
         """
         half_turn = raw[..., 2:] / (2 * self.radius)
-        shift, stretch = self.shift(raw[..., :2])
+        across = squared_modulus(raw[..., :2])
+        onward = jnp.sqrt((across + raw[..., 2:] ** 2 + _NO_DIRECTION) / (across + _NO_DIRECTION))
+        shift, stretch = self.shift(raw[..., :2] * onward)
         turned = jnp.concatenate([stretch, stretch * half_turn], axis=-1) / jnp.sqrt(1 + half_turn**2)
         return jnp.concatenate([turned, shift], axis=-1)
 
