@@ -1,15 +1,14 @@
 """The GPU kernels, interpreted on the CPU in double precision, against the loops they stand in for."""
 
-import functools
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from agreement import small_lantm
+from agreement import quick, small_lantm
 
-from lantm.batch import Batch
 from lantm.machine import LantmConfig, fused, kernel, recurrence
 from lantm.machine.state import Machinery, Schedule, Weights
 from lantm.tasks import make_task
@@ -40,16 +39,19 @@ CONFIGURATIONS = {
 
 def prepared(config: LantmConfig, length: int, capacity: int) -> tuple[Machinery, tuple[Any, ...]]:
     """What a recurrence is called with, in double precision, with room for longer problems than these."""
-    task = make_task("copy")
-    batch: Batch = task.sample(jax.random.key(1), BATCH, length, capacity)
-    model = config.build(task.vocabulary, jax.random.key(0))
-    carried = model.begin(BATCH, batch.write_capacity)
-    weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)
-    inputs = model.symbols(model.embedding[batch.inputs])
-    writes = batch.writes - jnp.arange(BATCH, dtype=jnp.int32) % 2 if config.memory_limit is None else batch.writes
-    arguments = (weights, inputs, *carried, Schedule(batch.steps, writes))
+
+    @quick
+    def arguments() -> tuple[Any, ...]:
+        task = make_task("copy")
+        batch = task.sample(jax.random.key(1), BATCH, length, capacity)
+        model = config.build(task.vocabulary, jax.random.key(0))
+        weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)
+        inputs = model.symbols(model.embedding[batch.inputs])
+        fewer = jnp.arange(BATCH, dtype=jnp.int32) % 2 if config.memory_limit is None else 0
+        return (weights, inputs, *model.begin(BATCH, batch.write_capacity), Schedule(batch.steps, batch.writes - fewer))
+
     return Machinery(config.access, config.policy), jax.tree.map(
-        lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, arguments
+        lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, arguments()
     )
 
 
@@ -62,8 +64,8 @@ def assert_same(ours: Any, theirs: Any) -> None:
 def test_kernels_do_what_the_loops_do(name: str) -> None:
     machinery, arguments = prepared(CONFIGURATIONS[name], length=19, capacity=21)
     weights, _, start, _, window, schedule = arguments
-    path, (rows, gates) = recurrence._forward(machinery, *arguments)
-    fused_path, kept = fused.forward(machinery, *arguments, interpret=True)
+    path, (rows, gates) = quick(partial(recurrence._forward, machinery))(*arguments)
+    fused_path, kept = quick(partial(fused.forward, machinery, interpret=True))(*arguments)
     assert_same(fused_path, path)
     assert_same(kept.rows(machinery.access)[0], rows)
 
@@ -73,8 +75,8 @@ def test_kernels_do_what_the_loops_do(name: str) -> None:
     cotangent = jax.tree.map(jnp.zeros_like, path)
     cotangent = cotangent._replace(states=cotangent.states._replace(hidden=d_hidden))
     saved = (weights, start, rows, gates, path.memory, window, schedule)
-    expected = recurrence._recur_backward(machinery, saved, cotangent)
-    assert_same(fused.backward(machinery, kept, d_hidden, interpret=True), expected)
+    expected = quick(partial(recurrence._recur_backward, machinery))(saved, cotangent)
+    assert_same(quick(partial(fused.backward, machinery, interpret=True))(kept, d_hidden), expected)
     assert float(jnp.max(jnp.abs(expected[0].recurrent))) > 1e-3
 
 
@@ -83,7 +85,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Machines that take the kernels, interpreted."""
     monkeypatch.setattr(fused, "serves", lambda *_: True)
     for name in ("forward", "backward"):
-        monkeypatch.setattr(fused, name, functools.partial(getattr(fused, name), interpret=True))
+        monkeypatch.setattr(fused, name, partial(getattr(fused, name), interpret=True))
 
 
 def losses(config: LantmConfig, of_path: Any) -> Any:
@@ -93,7 +95,7 @@ def losses(config: LantmConfig, of_path: Any) -> Any:
         scaled = jax.tree.map(lambda leaf: leaf * scale, weights)
         return of_path(recurrence._recur(machinery, scaled, *rest))
 
-    return jax.vmap(jax.value_and_grad(loss))(jnp.array([0.9, 1.1]))
+    return quick(jax.vmap(jax.value_and_grad(loss)))(jnp.array([0.9, 1.1]))
 
 
 @pytest.mark.parametrize(
