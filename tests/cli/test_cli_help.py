@@ -25,6 +25,17 @@ def test_every_command_has_help_that_fits_a_terminal(lantm, command: str) -> Non
     assert max(map(len, said.out.splitlines())) <= 80
 
 
+def test_help_uses_a_wide_terminal(lantm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of flags are left as they were laid out, and paragraphs have no breaks of the source in them."""
+    monkeypatch.setenv("COLUMNS", "120")
+    lines = lantm("train", "--help").out.splitlines()
+    assert not [line for line in lines if line.startswith("-----")]
+    assert "  --seeds INT             How many seeds to train side by side, as one program. (default: 8)" in lines
+    assert '("423 + 94"), a program for programs' in " ".join(lantm("solve", "--help").out.split())
+    prose = lantm("video", "--help").out.partition("positional")[0].splitlines()
+    assert all(len(line) > 60 for line in prose[4:7])
+
+
 def test_help_shows_the_defaults_of_the_task_and_model(lantm) -> None:
     def default(*arguments: str) -> str:
         lines = lantm("train", *arguments, "--help").out.split()

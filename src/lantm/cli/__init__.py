@@ -8,16 +8,16 @@ from lantm.errors import LantmError
 
 COMMANDS = {
     "demo": "watch a machine learn to copy, in a few minutes on a laptop",
+    "solve": "let a trained machine answer a problem of yours",
     "train": "train a machine, many seeds at once, into a run folder",
     "eval": "score a run at any lengths, on fresh problems",
-    "solve": "let a trained machine answer a problem of yours",
+    "report": "what a run came to, as a page: curves, machines at work, why they fail",
     "view": "a page that shows machines at work, step by step, to be opened from disk",
+    "trace": "draw what a machine does with a problem: keys, gates, answer",
+    "video": "watch a machine learn: one frame an epoch, as GIF or MP4",
     "language": "train and test machines on a text, such as the Penn Treebank",
     "reproduce": "a table of the paper, ours beside theirs, pass or fail",
     "zoo": "the trained machines that ship with the package",
-    "report": "what a run came to, as a page: curves, machines at work, why they fail",
-    "trace": "draw what a machine does with a problem: keys, gates, answer",
-    "video": "watch a machine learn: one frame an epoch, as GIF or MP4",
     "info": "what there is: tasks, models, geometries, recipes; parameters of a model",
 }
 

@@ -3,14 +3,14 @@
 import dataclasses
 import json
 import pathlib
-import sys
 from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console
 
 from lantm.cli.machines import open_machines
-from lantm.cli.parse import parse
+from lantm.cli.output import print_json
+from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.evaluation import Examiner
 from lantm.provenance import provenance
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
             rows.append(score_row(experiment, label, scores))
     if chosen.save:
         record = {
-            "command": f"lantm eval {' '.join(arguments)}",
+            "command": published("eval", arguments),
             "rows": rows,
             "experiment": experiment.to_json(),
             "epoch": machines.epoch,
@@ -81,8 +81,7 @@ def main(arguments: list[str]) -> int:
         }
         write_whole(chosen.save, (json.dumps(record, indent=2) + "\n").encode())
     if chosen.json:
-        json.dump(rows, sys.stdout, indent=2)
-        print()
+        print_json(rows)
     else:
         Console().print(score_table(rows, f"{chosen.weights} weights of every seed, on fresh problems"))
     return 0

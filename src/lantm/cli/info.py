@@ -1,9 +1,7 @@
 """`lantm info`: what there is, and how many parameters a model has."""
 
 import dataclasses
-import json
 import pathlib
-import sys
 from typing import Annotated, Any
 
 import tyro
@@ -13,6 +11,7 @@ from rich.table import Table
 
 from lantm import zoo
 from lantm.cli.machines import open_machines
+from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.geometry import GEOMETRIES
@@ -26,9 +25,8 @@ class Arguments:
     or a machine of the zoo, what it was trained by, and where.
     """
 
-    subject: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="TASK|RUN")] = None
-    """A task, a run folder, or a machine of the zoo; without one, tasks, models, geometries, recipes and the zoo's
-    machines are listed."""
+    subject: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[TASK|RUN]")] = None
+    """A task, a run folder, or a machine of the zoo; without one, all there is to choose from is listed."""
     model: ModelName = "lantm-invnorm"
     """Which of the paper's models."""
     json: bool = False
@@ -45,8 +43,7 @@ def main(arguments: list[str]) -> int:
     else:
         facts = _parameters(chosen.subject, chosen.model)
     if chosen.json:
-        json.dump(facts, sys.stdout, indent=2)
-        print()
+        print_json(facts)
         return 0
     table = Table(show_header=False, box=None)
     table.add_column(style="bold")

@@ -1,13 +1,15 @@
 """Flags to records: what does not fit is one line that says what is wrong and what to do."""
 
 import contextlib
+import inspect
 import io
 import itertools
 import re
 import shlex
+import shutil
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_origin
 
 import tyro
 
@@ -17,6 +19,7 @@ from lantm.errors import LantmError
 def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> Any:
     """The arguments of a command as the dataclass `form`; `options` are those of `tyro.cli`."""
     said = io.StringIO()
+    options.setdefault("description", described(form))
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             return tyro.cli(form, prog=f"lantm {command}", args=arguments, **options)
@@ -26,6 +29,12 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
             raise
         message = _in_one_line(said.getvalue(), arguments)
         raise LantmError(f"{message}; lantm {command} --help lists what there is") from None
+
+
+def described(form: Any, *more: str) -> str:
+    """What the docstring of a command's dataclass says, and more, a paragraph a line."""
+    paragraphs = inspect.cleandoc((get_origin(form) or form).__doc__).split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (*paragraphs, *more))
 
 
 def published(command: str, arguments: Sequence[str]) -> str:
@@ -40,8 +49,9 @@ def published(command: str, arguments: Sequence[str]) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Help that fits a narrow terminal: tyro wraps its lists of flags, but not what stands before them."""
-    lines = (textwrap.fill(line, 80) for line in text.splitlines())
+    """Help that fits the terminal: tyro wraps its lists of flags, which are indented, but not what stands before."""
+    width = min(100, shutil.get_terminal_size().columns)
+    lines = (line.rstrip() if line.startswith(" ") else textwrap.fill(line, width) for line in text.splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 

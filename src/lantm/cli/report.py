@@ -1,9 +1,7 @@
 """`lantm report`: what a run came to, as a page."""
 
 import dataclasses
-import json
 import pathlib
-import sys
 import webbrowser
 from typing import Annotated
 
@@ -11,6 +9,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.machines import open_machines
+from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.report.pages import Machines, write_report
 from lantm.training import RunFolder
@@ -43,8 +42,7 @@ def main(arguments: list[str]) -> int:
         page = write_report(folder, machines)
     size = page.stat().st_size
     if chosen.json:
-        json.dump({"page": str(page), "bytes": size}, sys.stdout, indent=2)
-        print()
+        print_json({"page": str(page), "bytes": size})
     else:
         print(f"wrote {page} ({size / 1e6:.2f} MB): open it in a browser")
     if chosen.open:

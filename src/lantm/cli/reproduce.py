@@ -1,12 +1,9 @@
 """`lantm reproduce`: a table of the paper, ours beside theirs, cell by cell."""
 
 import dataclasses
-import inspect
-import json
 import os
 import pathlib
 import shlex
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +13,8 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.interrupt import interruptible
-from lantm.cli.parse import parse, published
+from lantm.cli.output import print_json, say
+from lantm.cli.parse import described, parse, published
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
 from lantm.experiments import RECIPES, STUDIES, Cell, Conduct, Request, Study, from_zoo, reproduce
@@ -42,7 +40,7 @@ class Arguments:
     models: tuple[str, ...] = ()
     """Only these models."""
     seeds: int | None = None
-    """Seeds a cell; by default 8, and 3 of the LSTM."""
+    """Seeds a cell; by default as many as the table has: 8, for language 4, of the LSTM on sequences 3."""
     epochs: int | None = None
     """Epochs a cell; by default the recipe's."""
     scales: tuple[int, ...] = ()
@@ -50,7 +48,7 @@ class Arguments:
     problems: int = 3200
     """Fresh problems for each figure."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, for language."""
+    """The folder of the text, for language and language-geometries."""
     from_zoo: bool = False
     """Train nothing: score the machines that ship with the package."""
     quick: bool = False
@@ -78,7 +76,7 @@ def main(arguments: list[str]) -> int:
     # With --json, standard output belongs to the result.
     console = Console(stderr=chosen.json)
     if chosen.quick:
-        _say(console, "A quick version: short problems, few epochs, few seeds. Its figures are not the paper's.")
+        say(console, "A quick version: short problems, few epochs, few seeds. Its figures are not the paper's.")
     command = published("reproduce", arguments)
     results = chosen.out or pathlib.Path("runs/quick" if chosen.quick else "results")
     rows, stopped = [], False
@@ -92,12 +90,11 @@ def main(arguments: list[str]) -> int:
             if result is None:
                 stopped = True
                 again = shlex.join(["lantm", "reproduce", *(word for word in arguments if word != "--again")])
-                _say(console, f"stopped at {cell.name}, and saved; go on with: {again}")
+                say(console, f"stopped at {cell.name}, and saved; go on with: {again}")
             else:
                 rows += result["rows"]
     if chosen.json:
-        json.dump(rows, sys.stdout, indent=2)
-        print()
+        print_json(rows)
     elif rows:
         how = "machines of the zoo" if chosen.from_zoo else f"recipe {chosen.recipe}"
         how += ", a quick version" if chosen.quick else ""
@@ -107,9 +104,7 @@ def main(arguments: list[str]) -> int:
 
 def _description() -> str:
     """What the command is, with a line for every table."""
-    studies = [f"{study.name}: {study.summary}." for study in STUDIES.values()]
-    paragraphs = inspect.cleandoc(Arguments.__doc__ or "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (*paragraphs, *studies))
+    return described(Arguments, *(f"{study.name}: {study.summary}." for study in STUDIES.values()))
 
 
 def _asked(chosen: Arguments) -> tuple[Study, Request]:
@@ -151,11 +146,7 @@ def _conduct(console: Console, minutes: float | None) -> Iterator[Conduct]:
 
     with interruptible() as interrupted:
         yield Conduct(
-            say=lambda line: _say(console, line),
+            say=lambda line: say(console, line),
             stop=lambda: interrupted() or (ending is not None and time.monotonic() >= ending),
             watch=watch,
         )
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,8 +1,6 @@
 """`lantm solve`: let a trained machine answer a problem of yours."""
 
 import dataclasses
-import json
-import sys
 from typing import Annotated
 
 import jax
@@ -11,6 +9,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.machines import open_machines
+from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse
 from lantm.evaluation import answer
 from lantm.report import worked_problem
@@ -61,14 +60,13 @@ def main(arguments: list[str]) -> int:
         "seed": seed,
     }
     if chosen.json:
-        json.dump(result, sys.stdout, indent=2)
-        print()
+        print_json(result)
         return 0
     console = Console()
     inputs = np.asarray(batch.inputs)[1 : int(batch.writes[0]), 0].tolist()
-    console.print(worked_problem(task, inputs, targets, symbols), highlight=False, markup=False, soft_wrap=True)
+    say(console, worked_problem(task, inputs, targets, symbols))
     if right:
-        console.print(f"right: {result['answer']}", style="green", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"right: {result['answer']}", "green")
     else:
-        console.print(f"wrong: {result['symbols_right']} of {result['symbols']} symbols are right", style="red")
+        say(console, f"wrong: {result['symbols_right']} of {result['symbols']} symbols are right", "red")
     return 0

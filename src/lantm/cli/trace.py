@@ -1,9 +1,7 @@
 """`lantm trace`: the paper's figures of a machine at work."""
 
 import dataclasses
-import json
 import pathlib
-import sys
 from typing import Annotated, Literal
 
 import tyro
@@ -11,6 +9,7 @@ from rich.console import Console
 
 from lantm.batch import Batch
 from lantm.cli.machines import open_machines
+from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.evaluation import record
@@ -83,8 +82,7 @@ def main(arguments: list[str]) -> int:
             "first_mistake": None if recording.first_mistake is None else recording.first_mistake + 1,
             "files": [str(path) for path in files],
         }
-        json.dump(result, sys.stdout, indent=2)
-        print()
+        print_json(result)
         return 0
     print(f"{title}: {verdict(recording)} ({about})")
     if geometry is None:

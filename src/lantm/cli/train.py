@@ -2,16 +2,15 @@
 
 import argparse
 import dataclasses
-import json
 import pathlib
 import shlex
-import sys
 from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 from rich.console import Console
 
 from lantm.cli.interrupt import interruptible
+from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
@@ -132,29 +131,25 @@ def free_folder(path: pathlib.Path) -> pathlib.Path:
 def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: bool) -> int:
     # With --json, standard output belongs to the result.
     console = Console(stderr=as_json)
-
-    def say(line: str) -> None:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-
     say(
+        console,
         f"training {experiment.seeds} seeds of {experiment.model} on {experiment.task}, "
-        f"recipe {experiment.recipe_name}, into {folder.path}"
+        f"recipe {experiment.recipe_name}, into {folder.path}",
     )
     with interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
         result = train(experiment, folder, resume, display.update, interrupted, display.warn)
     if not result.complete:
         again = f"lantm train --resume {shlex.quote(str(folder.path))}"
-        say(f"stopped after epoch {result.epoch} and saved; go on with: {again}")
+        say(console, f"stopped after epoch {result.epoch} and saved; go on with: {again}")
         return 130
     rows = summary_rows(experiment, result.scores)
     folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     console.print(score_table(rows, "best weights of every seed, on fresh problems"))
     learners = result.learners
     machines = Machines(experiment, experiment.build_task(), learners.best_model, learners.seed, result.epoch)
-    report = try_report(folder, machines, lambda warning: say(f"warning: {warning}"))
+    report = try_report(folder, machines, lambda warning: say(console, f"warning: {warning}"))
     page = f", for people in {report.name}" if report else ""
-    say(f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")
+    say(console, f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")
     if as_json:
-        json.dump(rows, sys.stdout, indent=2)
-        print()
+        print_json(rows)
     return 0

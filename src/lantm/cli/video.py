@@ -1,9 +1,7 @@
 """`lantm video`: watch a machine learn."""
 
 import dataclasses
-import json
 import pathlib
-import sys
 from typing import Annotated
 
 import numpy as np
@@ -12,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lantm import zoo
+from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig
@@ -67,8 +66,7 @@ def main(arguments: list[str]) -> int:
     size = path.stat().st_size
     if chosen.json:
         result = {"file": str(path), "seed": seed, "frames": len(reel.epochs), "bytes": size}
-        json.dump(result, sys.stdout, indent=2)
-        print()
+        print_json(result)
     else:
         print(f"wrote {path} ({size / 1e6:.2f} MB): {len(reel.epochs)} epochs of seed {seed}")
     return 0

@@ -1,15 +1,14 @@
 """`lantm view`: a page that shows machines at work."""
 
 import dataclasses
-import json
 import pathlib
-import sys
 import webbrowser
 from typing import Annotated, Literal
 
 import tyro
 
 from lantm.cli.machines import Trained, open_machines
+from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.report.pages.training import recorded_training
@@ -38,7 +37,7 @@ class Arguments:
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
     """The run folder, or a machine of the zoo: a task's name, or one that `lantm zoo` lists."""
-    other: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="OTHER_RUN")] = None
+    other: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[OTHER_RUN]")] = None
     """Another one, to be shown beside it."""
     seeds: tuple[int, ...] = ()
     """Which seeds' machines; by default the one with the best test and seven more. The first two stand side by side."""
@@ -83,8 +82,7 @@ def main(arguments: list[str]) -> int:
     write_whole(page, text)
     if chosen.json:
         shown = [{"machine": one.name, "problems": [problem.name for problem in one.problems]} for one in machines]
-        json.dump({"page": str(page), "bytes": len(text), "machines": shown}, sys.stdout, indent=2)
-        print()
+        print_json({"page": str(page), "bytes": len(text), "machines": shown})
     else:
         print(f"wrote {page} ({len(text) / 1e6:.2f} MB): open it in a browser")
     if chosen.open:

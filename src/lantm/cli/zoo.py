@@ -1,9 +1,7 @@
 """`lantm zoo`: the machines that ship with the package; `lantm zoo add`: one more."""
 
 import dataclasses
-import json
 import pathlib
-import sys
 from typing import Annotated, Any
 
 import tyro
@@ -13,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lantm import zoo
+from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.experiments import promote
@@ -23,8 +22,8 @@ from lantm.training import RunFolder
 class Arguments:
     """List the trained machines that ship with the package, with their scores on fresh problems.
 
-    lantm solve, eval and info take these names in the place of a run folder; a task's name alone stands for
-    its best model. `lantm zoo add RUN` puts the best machine of a run here.
+    lantm solve, eval, info, trace and view take these names in the place of a run folder; a task's name alone
+    stands for its best model. `lantm zoo add RUN` puts the best machine of a run here.
     """
 
     json: bool = False
@@ -49,7 +48,7 @@ class AddArguments:
     """Multiples of the training lengths to choose and score at; the task's usual ones (1 2 4) unless given."""
     problems: int = 3200
     """Fresh problems for each figure."""
-    shelf: pathlib.Path = zoo.SHELF
+    shelf: pathlib.Path | None = None
     """The folder of machines; by default the package's own."""
 
 
@@ -60,8 +59,7 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "zoo", arguments)
     machines = [zoo.load(name) for name in zoo.names()]
     if chosen.json:
-        json.dump([{"name": machine.name, **machine.notes} for machine in machines], sys.stdout, indent=2)
-        print()
+        print_json([{"name": machine.name, **machine.notes} for machine in machines])
     else:
         Console().print(_table(machines))
     return 0
@@ -70,11 +68,11 @@ def main(arguments: list[str]) -> int:
 def _add(chosen: AddArguments) -> int:
     if chosen.problems < 1:
         raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
-    run = RunFolder.open(chosen.run)
+    run, shelf = RunFolder.open(chosen.run), chosen.shelf or zoo.SHELF
     name = chosen.name or zoo.zoo_name(run.experiment())
-    shown = [("before", zoo.load(name, chosen.shelf))] if name in zoo.names(chosen.shelf) else []
+    shown = [("before", zoo.load(name, shelf))] if name in zoo.names(shelf) else []
     with Console(stderr=True).status("choosing and scoring"):
-        added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, chosen.shelf)
+        added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf)
     for what, machine in [*shown, ("added", added)]:
         print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {_scores(machine.scores)}")
     return 0

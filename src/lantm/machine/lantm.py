@@ -28,7 +28,7 @@ class LantmConfig:
     weighting: Literal["invnorm", "softmax"] = "invnorm"
     """How distances become read weights: the paper's inverse law, or an exponential one."""
     geometry: str = "translation"
-    """The key space and its group: translation, translation-N, rotation, scaling-rotation, or module:Name."""
+    """The key space and its group, of those that `lantm info` lists (docs/geometries.md), or module:Name."""
     cells: int = 50
     """Cells of the LSTM controller."""
     embedding: int = 7

@@ -30,8 +30,7 @@ class Recipe:
     clip: float | None = 10.0
     """The largest norm of the whole gradient; None does not clip."""
     schedule: Literal["plateau", "validation", "cosine", "constant"] = "plateau"
-    """How the rate falls: on plateaus of the training loss, when a test is worse than one before it, along a cosine,
-    or not at all. The first is the paper's for sequences, the second its for programs."""
+    """How the rate falls: on plateaus of the loss (the paper's for sequences), when a test is worse (for programs)."""
     plateau_start: int = 100
     """Epochs before the plateau or validation rule begins; the latter also waits for the curriculum's end."""
     plateau_patience: int = 30
@@ -51,8 +50,7 @@ class Recipe:
     curriculum: float = 0.0
     """Begin with the shortest problems and reach all lengths after this share of the epochs."""
     curriculum_focus: float = 0.0
-    """Draw this share of the lengths to be the longest the curriculum has reached, and the rest from all there are; by
-    default they are drawn from all it has reached."""
+    """Draw this share of the lengths as the longest it has reached, the rest from all there are; 0: of all reached."""
     test_every: int = 20
     """Epochs between tests."""
     test_batches: int = 100

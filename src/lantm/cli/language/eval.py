@@ -3,13 +3,13 @@
 import dataclasses
 import json
 import pathlib
-import sys
 from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console
 
 from lantm.cli.language.runs import open_run
+from lantm.cli.output import print_json
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.language import Examiner
@@ -69,8 +69,7 @@ def main(arguments: list[str]) -> int:
         }
         write_whole(chosen.save, (json.dumps(record, indent=2) + "\n").encode())
     if chosen.json:
-        json.dump(rows, sys.stdout, indent=2)
-        print()
+        print_json(rows)
     else:
         title = f"{run.experiment.model}: perplexity with the {chosen.weights} weights of every seed"
         Console().print(perplexity_table(rows, title))

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import pathlib
-import sys
 from typing import Annotated, Literal
 
 import jax
@@ -13,6 +12,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.language.runs import open_run
+from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.language.footprints import find, follow
@@ -92,10 +92,9 @@ def main(arguments: list[str]) -> int:
         }
         write_whole(chosen.save, (json.dumps(record | origin, indent=2) + "\n").encode())
     if chosen.json:
-        json.dump(record, sys.stdout, indent=2)
-        print()
+        print_json(record)
     else:
         console = Console()
         for line in (title, *describe(found), f"the figure is in {' and '.join(map(str, files))}"):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+            say(console, line)
     return 0

@@ -2,10 +2,8 @@
 
 import argparse
 import dataclasses
-import json
 import pathlib
 import shlex
-import sys
 from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
@@ -13,6 +11,7 @@ from rich.console import Console
 
 from lantm.cli.interrupt import interruptible
 from lantm.cli.language.display import LanguageDisplay
+from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse
 from lantm.cli.train import free_folder
 from lantm.errors import LantmError
@@ -104,24 +103,22 @@ def _chosen(model: ModelName, arguments: list[str]) -> Arguments[Any]:
 def _train(experiment: LanguageExperiment, corpus: Corpus, folder: RunFolder, resume: bool, as_json: bool) -> int:
     # With --json, standard output belongs to the result.
     console = Console(stderr=as_json)
-
-    def say(line: str) -> None:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-
     seeds = "1 seed" if experiment.seeds == 1 else f"{experiment.seeds} seeds"
-    say(f"training {seeds} of {experiment.model} into {folder.path}")
-    say(f"on {len(corpus.train):,} words, validated on {len(corpus.valid):,}, {len(corpus.words):,} different ones")
+    say(console, f"training {seeds} of {experiment.model} into {folder.path}")
+    say(
+        console,
+        f"on {len(corpus.train):,} words, validated on {len(corpus.valid):,}, {len(corpus.words):,} different ones",
+    )
     with interruptible("this stretch of text") as interrupted, LanguageDisplay(console, experiment) as display:
         result = train(experiment, corpus, folder, resume, display.update, interrupted, display.warn)
     if result.validation is None or result.test is None:
         again = f"lantm language train --resume {shlex.quote(str(folder.path))}"
-        say(f"stopped after {result.epoch} whole epochs and saved; go on with: {again}")
+        say(console, f"stopped after {result.epoch} whole epochs and saved; go on with: {again}")
         return 130
     rows = perplexity_rows(experiment, result.validation, result.test)
     folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     console.print(perplexity_table(rows, f"{experiment.model}: perplexity with the best weights of every seed"))
-    say(f"trained for {result.seconds:.0f} s; everything is in {folder.path}")
+    say(console, f"trained for {result.seconds:.0f} s; everything is in {folder.path}")
     if as_json:
-        json.dump(rows, sys.stdout, indent=2)
-        print()
+        print_json(rows)
     return 0

@@ -1,0 +1,55 @@
+"""What commands write: lines for people, as they are, and JSON for scripts."""
+
+import json
+import sys
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+
+
+def say(console: Console, line: str, style: str | None = None) -> None:
+    """A line for the person who waits; nothing in it is markup, and nothing breaks it."""
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """A result on standard output."""
+    json.dump(value, sys.stdout, indent=2)
+    print()
+
+
+class Display:
+    """A live line on a terminal while it is entered, and lines that stay; in a file or a pipe, only the latter."""
+
+    def __init__(self, console: Console, *columns: ProgressColumn, total: int | None = None, **fields: Any):
+        """`columns` stand before the bar; the field `status` stands behind it."""
+        self._console = console
+        self._progress = Progress(
+            *columns,
+            BarColumn(bar_width=14),
+            TextColumn("{task.fields[status]}"),
+            TimeRemainingColumn(compact=True),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._bar = self._progress.add_task("training", total=total, status="compiling", **fields)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def warn(self, warning: str) -> None:
+        """Says what was wrong but could be mended."""
+        self.say(f"warning: {warning}")
+
+    def say(self, line: str) -> None:
+        """A line that stays."""
+        say(self._console, line)
