@@ -50,14 +50,10 @@ TESTED = {"best_test_coarse": 100.0, "best_test_fine": 100.0, "epochs_until_solv
 
 
 def test_nothing_is_run(tables: Any, tmp_path: pathlib.Path) -> None:
-    found = lines(tables.sequences(tmp_path))
-    assert len(found) == 2 + 15
-    assert found[2][:4] == ["copy", "InvNorm", "100/100", "100/100"]
-    assert found[2].count("not run") == 4
-    further = lines(tables.generalisation(tmp_path))
-    assert further[3][:4] == ["reverse", "91/98", "12/65", ""]
-    for make in (tables.sequences, tables.generalisation, tables.every_cell, tables.tweaks):
-        assert "Nothing is run yet" in make(tmp_path)
+    for make in (tables.sequences, tables.generalisation, tables.every_cell, tables.tweaks, tables.programs):
+        text = make(tmp_path)
+        assert "Not run yet: `lantm reproduce " in text
+        assert not lines(text), "no tables of nothing"
 
 
 def test_a_cell_of_the_sequences(tables: Any, tmp_path: pathlib.Path) -> None:
@@ -69,10 +65,13 @@ def test_a_cell_of_the_sequences(tables: Any, tmp_path: pathlib.Path) -> None:
     rows[1]["epochs_until_solved"] = None
     write(tmp_path, "sequences", "copy-lantm-softmax-robust", result("copy", "lantm-softmax", "robust", rows))
     text = tables.sequences(tmp_path)
-    row = lines(text)[3]
-    assert row[4:] == ["not run", "not run", "", "**99.9/100.0**", "98.0/99.9", "7 of 8, 0 of 8"]
+    found = lines(text)
+    assert len(found) == 2 + 15
+    assert found[2] == ["copy", "InvNorm", "100/100", "100/100", "-", "-", ""]
+    assert found[3][2:] == ["100/100", "99/100", "**99.9/100.0**", "98.0/99.9", "7 of 8, 0 of 8"]
     assert text.endswith(
-        "<sub>`lantm reproduce sequences`, results/sequences, 2026-11-15, trained on gpu: 1 x NVIDIA H200</sub>"
+        "<sub>`lantm reproduce sequences`, results/sequences, 2026-11-15, trained on gpu: 1 x NVIDIA H200; "
+        "-: not run</sub>"
     )
     full = lines(tables.every_cell(tmp_path))
     assert full[2:] == [
@@ -96,8 +95,9 @@ def test_a_cell_of_the_sequences(tables: Any, tmp_path: pathlib.Path) -> None:
 def test_further_lengths(tables: Any, tmp_path: pathlib.Path) -> None:
     rows = [{"scale": f"{scale}x", "coarse": 10.0 * scale, "fine": 99.0} for scale in (4, 5, 8)]
     write(tmp_path, "generalisation", "double-lantm-invnorm-paper", result("double", "lantm-invnorm", "paper", rows))
-    row = lines(tables.generalisation(tmp_path))[5]
-    assert row == ["double", "86/99", "", "21/90", "40.0/99.0", "50.0/99.0", "80.0/99.0", *["not run"] * 3]
+    found = lines(tables.generalisation(tmp_path))
+    assert found[3] == ["reverse", "91/98", "12/65", "", *["-"] * 3]
+    assert found[5] == ["double", "86/99", "", "21/90", "40.0/99.0", "50.0/99.0", "80.0/99.0"]
     full = lines(tables.every_cell(tmp_path))
     assert full[2][4:8] == ["", "40.00/99.00", "90.00/99.00", ""], "the periodic tests are at 1x and 2x"
 
@@ -113,22 +113,21 @@ def test_tweaks(tables: Any, tmp_path: pathlib.Path) -> None:
 
 
 def test_programs(tables: Any, tmp_path: pathlib.Path) -> None:
-    assert "Nothing is run yet" in tables.programs(tmp_path)
     row = {"scale": "1x", "coarse": 39.96, "fine": 74.44, "median_fine": 70.0, "pass": True}
     content = result("programs[kinds=loop]", "lantm-invnorm", "paper", [row]) | {"problems_a_second": 12345.6}
     write(tmp_path, "programs", "programs-kinds-loop--lantm-invnorm-paper", content)
     found = lines(tables.programs(tmp_path))
     assert len(found) == 2 + 6
-    assert found[6] == ["small loops", "InvNorm", "0/55", "**39.9/74.4**", "55.6/70.0", "12,346", "not run", "", ""]
-    assert found[3][:4] == ["all six kinds", "InvNorm", "39/74", "not run"]
+    assert found[6] == ["small loops", "InvNorm", "0/55", "**39.9/74.4**", "55.6/70.0", "12,346"]
+    assert found[3][:4] == ["all six kinds", "InvNorm", "39/74", "-"]
 
 
 def test_key_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.syspath_prepend(ROOT / "tools")
     import geometry_tables
 
-    assert "not run" in geometry_tables.costs(tmp_path)
-    assert "not run" in geometry_tables.scores(tmp_path)
+    for make in (geometry_tables.costs, geometry_tables.solved, geometry_tables.scores):
+        assert make(tmp_path).startswith("Not run yet")
     rows = [
         {"scale": scale, "geometry": "disk", "coarse": coarse, "fine": 99.5, "solved": solved}
         for scale, coarse, solved in (("1x", 100.0, 8), ("2x", 97.0, 5), ("4x", 12.0, 0))
@@ -136,7 +135,24 @@ def test_key_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> 
     content = result("copy", "lantm-invnorm", "robust", rows)
     write(tmp_path, "geometries", "copy-lantm-invnorm-disk-robust", content)
     found = {row[0]: row for row in lines(geometry_tables.solved(tmp_path))}
-    assert found["`disk`"][1:3] == ["8, 5, 0 of 8", "not run"]
-    assert found["`sphere`"][1] == "not run"
+    assert found["`disk`"][1:3] == ["8, 5, 0 of 8", "-"]
+    assert found["`sphere`"][1] == "-"
     scores = lines(geometry_tables.scores(tmp_path))
     assert scores[2] == ["copy", "`disk`", "100.0/99.5", "97.0/99.5", "12.0/99.5", "55.6", "1.5"]
+
+
+def test_perplexities(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import language_tables
+
+    for make in (language_tables.perplexities, language_tables.speed, language_tables.keys):
+        assert make(tmp_path, "results").startswith("Not run yet")
+    usual = {"perplexity": 121.04, "median_perplexity": 125.0, "seeds": 4, "best_seed": 6, "pass": True}
+    scored = {"date": "2026-11-15T10:00:00+00:00", "device": "gpu: 1 x NVIDIA H200"}
+    content = {"rows": [usual, usual], "scored": scored, "best_epochs": [9, 8, 7, 6], "experiment": {"first_seed": 3}}
+    write(tmp_path, "language", "lstm", content)
+    text = language_tables.perplexities(tmp_path, "results")
+    found = lines(text)
+    assert found[2] == ["lstm", "130", "124", "121.0", "121.0", "125.0 of 4", "6", "pass"]
+    assert found[3][:5] == ["lantm-invnorm", "128", "123", "-", "-"]
+    assert text.endswith("[lstm](results/language/lstm.json) 2026-11-15, gpu: 1 x NVIDIA H200; -: not run</sub>")

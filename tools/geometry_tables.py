@@ -16,7 +16,7 @@ def costs(root: pathlib.Path) -> str:
     """A step in every geometry, in steps of the translation."""
     path = root / "results" / "bench-geometries-cpu.json"
     if not path.exists():
-        return f"{NOT_RUN}: `python -m benchmarks.geometries` does it."
+        return "Not run yet: `python -m benchmarks.geometries` does it."
     record = json.loads(path.read_text())
     sizes = ("key_size", "action_size", "raw_key_size", "raw_action_size")
     rows = [
@@ -34,7 +34,7 @@ def solved(root: pathlib.Path) -> str:
     rows = [
         [f"`{space}`", *(_counts(cells.get((task, "lantm-invnorm", space))) for task in TASKS)] for space in KEY_SPACES
     ]
-    return table(["key space", *TASKS], rows) + results.origin()
+    return results.table(["key space", *TASKS], rows)
 
 
 def scores(root: pathlib.Path) -> str:
@@ -47,7 +47,7 @@ def scores(root: pathlib.Path) -> str:
         median = f"{by_scale['2x']['median_coarse']:.1f}"
         rows.append([task, f"`{space}`", *best, median, f"{result['training_seconds'] / 60:.1f}"])
     head = ["task", "key space", *SCALES, "2x coarse, median", "minutes"]
-    return (table(head, rows) if rows else NOT_RUN) + results.origin()
+    return results.table(head, rows)
 
 
 def _cells(root: pathlib.Path) -> tuple[dict[tuple[str, ...], dict[str, Any]], Results]:

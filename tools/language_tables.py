@@ -4,10 +4,11 @@ import json
 import pathlib
 from typing import Any
 
-from study_tables import table
+from study_tables import NOT_RUN, table
+
+from lantm.experiments.paper import LANGUAGE
 
 MODELS = ("lstm", "lantm-invnorm", "lantm-softmax")
-PAPER = {"lstm": (130, 124), "lantm-invnorm": (128, 123), "lantm-softmax": (134, 130)}
 PLATFORMS = ("cpu", "gpu")
 
 
@@ -16,9 +17,9 @@ def perplexities(root: pathlib.Path, results: str) -> str:
     rows, origins = [], []
     for model in MODELS:
         result = _read(root, f"language/{model}.json")
-        paper = [str(figure) for figure in PAPER[model]]
+        paper = [str(LANGUAGE[model][text]) for text in ("validation", "test")]
         if result is None:
-            rows.append([model, *paper, "not run", "not run", "", "", ""])
+            rows.append([model, *paper, NOT_RUN, NOT_RUN, "", "", ""])
             continue
         validation, test = result["rows"]
         rows.append(
@@ -34,7 +35,7 @@ def perplexities(root: pathlib.Path, results: str) -> str:
         )
         origins.append(f"[{model}]({results}/language/{model}.json) {_origin(result['scored'])}")
     head = ["model", "paper: validation", "test", "ours: validation", "test", "median of seeds, test", "epochs", ""]
-    return table(head, rows) + _sources(origins, "`lantm reproduce language --data FOLDER` does it")
+    return _with_origins(head, rows, origins, "lantm reproduce language --data FOLDER")
 
 
 def speed(root: pathlib.Path, results: str) -> str:
@@ -43,7 +44,6 @@ def speed(root: pathlib.Path, results: str) -> str:
     for platform in PLATFORMS:
         result = _read(root, f"language-speed-{platform}.json")
         if result is None:
-            rows.append([platform, "not run", "", "", "", ""])
             continue
         rows += [
             [
@@ -58,7 +58,7 @@ def speed(root: pathlib.Path, results: str) -> str:
         ]
         origins.append(f"[{platform}]({results}/language-speed-{platform}.json) {_origin(result)}")
     head = ["device", "model", "seeds at once", "words a second, all seeds", "an epoch", "waiting for data"]
-    return table(head, rows) + _sources(origins, "`python -m benchmarks.language` does it")
+    return _with_origins(head, rows, origins, "python -m benchmarks.language")
 
 
 def keys(root: pathlib.Path, results: str) -> str:
@@ -67,7 +67,6 @@ def keys(root: pathlib.Path, results: str) -> str:
     for model in ("lantm-invnorm", "lantm-softmax"):
         found = _read(root, f"language-keys-{model}.json")
         if found is None:
-            rows.append([model, "not run", "", "", "", ""])
             continue
         rows.append(
             [
@@ -93,7 +92,7 @@ def keys(root: pathlib.Path, results: str) -> str:
         for model in ("lantm-invnorm", "lantm-softmax")
         if (root / "docs" / f"language-keys-{model}.png").exists()
     ]
-    return table(head, rows) + _sources(origins, "`lantm language keys RUN` does it") + "".join(figures)
+    return _with_origins(head, rows, origins, "lantm language keys RUN") + "".join(figures)
 
 
 def _read(root: pathlib.Path, name: str) -> dict[str, Any] | None:
@@ -105,6 +104,9 @@ def _origin(record: dict[str, Any]) -> str:
     return f"{record['date'][:10]}, {record['device']}"
 
 
-def _sources(origins: list[str], otherwise: str) -> str:
-    """Where the numbers come from."""
-    return f"\n\n<sub>{'; '.join(origins) if origins else f'Nothing is run yet: {otherwise}.'}</sub>"
+def _with_origins(head: list[str], rows: list[list[str]], origins: list[str], command: str) -> str:
+    """A table, and where its numbers come from; one line where there are none."""
+    if not origins:
+        return f"Not run yet: `{command}` does it."
+    missing = [f"{NOT_RUN}: not run"] if any(NOT_RUN in row for row in rows) else []
+    return f"{table(head, rows)}\n\n<sub>{'; '.join(origins + missing)}</sub>"

@@ -10,7 +10,7 @@ from lantm.experiments import STUDIES, Request
 from lantm.experiments.paper import FURTHER, PROGRAMS, SEQUENCES, Figures
 
 RECIPES = ("paper", "robust")  # those that tables compare
-NOT_RUN = "not run"
+NOT_RUN = "-"  # in a cell of a table
 _MODELS = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"}
 
 Row = dict[str, Any]
@@ -31,50 +31,56 @@ class Results:
         self._used += found.values()
         return found
 
-    def origin(self) -> str:
-        """Where the numbers above come from, and what makes them again."""
+    def recipes(self) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
+        """The same by recipe; recipes of which nothing was run are left out."""
+        return {recipe: found for recipe in RECIPES if (found := self.cells(recipe))}
+
+    def table(self, head: list[str], rows: list[list[str]]) -> str:
+        """A table, and where its numbers come from; one line where there are none."""
         command = f"`lantm reproduce {self._study}`"
         if not self._used:
-            return f"\n\n<sub>Nothing is run yet: {command} does it.</sub>"
+            return f"Not run yet: {command} does it."
         devices = sorted({result["trained"]["device"] for result in self._used})
         dates = sorted({result["trained"]["date"][:10] for result in self._used})
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         folder = f"results/{self._study}"
-        return f"\n\n<sub>{command}, {folder}, {span}, trained on {'; '.join(devices)}</sub>"
+        missing = f"; {NOT_RUN}: not run" if any(NOT_RUN in row for row in rows) else ""
+        origin = f"{command}, {folder}, {span}, trained on {'; '.join(devices)}{missing}"
+        return f"{table(head, rows)}\n\n<sub>{origin}</sub>"
 
 
 def sequences(root: pathlib.Path) -> str:
     """Five tasks, three models, at 1x and 2x."""
     results = Results(root, "sequences")
-    cells = {recipe: results.cells(recipe) for recipe in RECIPES}
+    cells = results.recipes()
     head = ["task", "model", "paper: 1x", "2x"]
-    for recipe in RECIPES:
+    for recipe in cells:
         head += [f"ours, `{recipe}`: 1x", "2x", "seeds that solve 1x, 2x"]
     rows = []
     for (task, model), figures in SEQUENCES.items():
         row = [task, _MODELS[model], *(_percent(figures[scale]) for scale in (1, 2))]
-        for recipe in RECIPES:
+        for recipe in cells:
             at = [_row(cells[recipe].get((task, model)), scale) for scale in (1, 2)]
             row += [*map(_ours, at), ", ".join(_solved(one) for one in at if one)]
         rows.append(row)
-    return table(head, rows) + results.origin()
+    return results.table(head, rows)
 
 
 def generalisation(root: pathlib.Path) -> str:
     """InvNorm at 4x, 5x and 8x."""
     results = Results(root, "generalisation")
-    cells = {recipe: results.cells(recipe) for recipe in RECIPES}
+    cells = results.recipes()
     scales = (4, 5, 8)
     head = ["task"]
-    for whose in ("paper", *(f"ours, `{recipe}`" for recipe in RECIPES)):
+    for whose in ("paper", *(f"ours, `{recipe}`" for recipe in cells)):
         head += [f"{whose}: {scales[0]}x", *(f"{scale}x" for scale in scales[1:])]
     rows = []
     for labels, figures in FURTHER.items():
         row = [labels[0], *(_percent(figures.get(scale)) for scale in scales)]
-        for recipe in RECIPES:
+        for recipe in cells:
             row += [_ours(_row(cells[recipe].get(labels), scale)) for scale in scales]
         rows.append(row)
-    return table(head, rows) + results.origin()
+    return results.table(head, rows)
 
 
 def every_cell(root: pathlib.Path) -> str:
@@ -84,9 +90,9 @@ def every_cell(root: pathlib.Path) -> str:
     text = []
     for study in ("sequences", "generalisation"):
         results = Results(root, study)
-        cells = [result for recipe in RECIPES for result in results.cells(recipe).values()]
+        cells = [result for found in results.recipes().values() for result in found.values()]
         rows = [_full_row(result, row) for result in cells for row in result["rows"]]
-        text.append(f"### {study.capitalize()}\n\n" + (table(head, rows) if rows else NOT_RUN) + results.origin())
+        text.append(f"### {study.capitalize()}\n\n{results.table(head, rows)}")
     return "\n\n".join(text)
 
 
@@ -104,33 +110,33 @@ def tweaks(root: pathlib.Path) -> str:
         "2x coarse, median",
     ]
     rows = []
-    for recipe in RECIPES:
-        for (task, _, variation), result in results.cells(recipe).items():
+    for recipe, cells in results.recipes().items():
+        for (task, _, variation), result in cells.items():
             short, long = (_row(result, scale) for scale in (1, 2))
             if short and long:
                 solved = [_solved(short), _plain(short["epochs_until_solved"]), _solved(long)]
                 beyond = [_ours(long), f"{long['median_coarse']:.1f}"]
                 rows.append([recipe, task, variation.replace("-", " "), *solved, *beyond])
-    return (table(head, rows) if rows else NOT_RUN) + results.origin()
+    return results.table(head, rows)
 
 
 def programs(root: pathlib.Path) -> str:
     """All six kinds and small loops alone, three models."""
     results = Results(root, "programs")
-    cells = {recipe: results.cells(recipe) for recipe in RECIPES}
+    cells = results.recipes()
     head = ["programs", "model", "paper"]
-    for recipe in RECIPES:
+    for recipe in cells:
         head += [f"ours, `{recipe}`", "median of seeds", "problems a second"]
     rows = []
     for (kinds, model), figures in PROGRAMS.items():
         row = ["all six kinds" if kinds == "all" else "small loops", _MODELS[model], _percent(figures)]
-        for recipe in RECIPES:
+        for recipe in cells:
             result = next((one for labels, one in cells[recipe].items() if labels[1:] == (model, kinds)), None)
             one = _row(result, 1)
             median = f"{one['median_coarse']:.1f}/{one['median_fine']:.1f}" if one else ""
             row += [_ours(one), median, f"{result['problems_a_second']:,.0f}" if result else ""]
         rows.append(row)
-    return table(head, rows) + results.origin()
+    return results.table(head, rows)
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:
