@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from lantm.geometry.elementwise import elementwise
+
 Number: TypeAlias = Float[Array, "*#batch"]
 
 # Beside an angle and its sine, this makes their ratio 1 where both vanish, and changes no other.
@@ -38,6 +40,9 @@ def _squared_length_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
     return length**2, 4 * (length + _TINY) / (2 * root + _TINY) * change
 
 
+squared_length = elementwise(squared_length)
+
+
 @jax.custom_jvp
 def squared_angle(s: Number) -> Number:
     """The square of the angle a with sin^2(a / 2) = s, for 0 <= s < 1: beyond 1 angles come back.
@@ -53,6 +58,9 @@ def _squared_angle_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
     (s,), (change,) = primals, tangents
     angle = 2 * jnp.arctan2(jnp.sqrt(s), jnp.sqrt(1 - s))
     return angle**2, 4 * (angle + _TINY) / (2 * jnp.sqrt(s * (1 - s)) + _TINY) * change
+
+
+squared_angle = elementwise(squared_angle)
 
 
 def cardinal_sine(square: Number) -> Number:

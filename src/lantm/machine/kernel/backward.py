@@ -1,5 +1,6 @@
 """The kernel that goes back through what the forward kernel did."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,7 +11,7 @@ from jaxtyping import Array
 
 from lantm.machine.access import Access
 from lantm.machine.kernel.block import Block, within
-from lantm.machine.kernel.heads import Moved, move
+from lantm.machine.kernel.heads import Moved, move, squared_distances
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
 from lantm.machine.kernel.weights import products
 from lantm.machine.memory import Memory, Policy
@@ -26,7 +27,8 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
     d_memory = Memory(*results[8:])
     block = Block(access, policy, sizes, numbers, limits, interpret)
     cells, width, every = sizes.cells, access.memory_width, slice(None)
-    heads, dimension = range(access.read_heads), access.geometry.key_size
+    geometry, heads = access.geometry, range(access.read_heads)
+    dimension = geometry.key_size
     weighting, columns = access.weighting, scalar_columns(access)
     weights = products(block, recurrent, scalar_weights, vector_weights)
 
@@ -46,21 +48,21 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
             found = []
             for h, (d_key, d_temperature) in enumerate(carry):
                 temperature = temperatures[h] if temperatures else None
-                distances = block.distances(keys[h], addresses)
+                distances, pull = jax.vjp(partial(squared_distances, access), keys[h], addresses)
                 affinities = weighting.affinities(distances, visible, temperature, nearest[h][:, None])
                 shared = weighting.shared(affinities, strengths, totals[h][:, None])
                 gains = jnp.sum(cotangents[h][:, None, :] * vectors, axis=2)
                 d_distances, d_strengths, d_warmth = weighting.pull_back(
                     shared, gains, gain[h][:, None], distances, visible, temperature, nearest[h][:, None]
                 )
-                pulls = [2 * d_distances * (k[:, None] - a) for k, a in zip(keys[h], addresses, strict=True)]
+                pulled, d_addresses = pull(d_distances)
                 found.append(
                     (
-                        [d + jnp.sum(pull, axis=1) for d, pull in zip(d_key, pulls, strict=True)],
+                        [d + new for d, new in zip(d_key, pulled, strict=True)],
                         d_temperature if d_warmth is None else d_temperature + d_warmth,
                     )
                 )
-                old_addresses = [d - pull for d, pull in zip(old_addresses, pulls, strict=True)]
+                old_addresses = [d + new for d, new in zip(old_addresses, d_addresses, strict=True)]
                 old_strengths = old_strengths + d_strengths
                 old_vectors = old_vectors + shared.weights[:, :, None] * cotangents[h][:, None, :]
             size = block.chunk_size
@@ -81,8 +83,8 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
         t = block.steps - 1 - i
         d_hidden = d_hidden + block.row(d_hiddens, t, every, size=cells, padded=block.cells)
         said = block.said(block.row(saved.scalars, t, every, size=columns, padded=block.scalars))
-        before = block.points(saved.keys, t), block.points(saved.actions, t)
-        moved, pull = jax.vjp(lambda said, keys, actions: move(access, said, keys, actions), said, *before)
+        before = block.points(saved.keys, dimension, t), block.points(saved.actions, geometry.action_size, t)
+        moved, pull = jax.vjp(partial(move, access), said, *before)
         found = read_back(t, moved.keys[: access.read_heads], moved.temperatures, d_readings)
         block.barrier()  # what one thread has added, others are about to read
         writing = jnp.broadcast_to(t < block.turn, (ROWS,))
@@ -134,7 +136,7 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
         jnp.zeros((ROWS, block.cells), dtype),
         jnp.zeros((ROWS, block.cells), dtype),
         [[nothing] * dimension for _ in range(access.heads)],
-        [[nothing] * dimension for _ in range(access.heads)],
+        [[nothing] * geometry.action_size for _ in range(access.heads)],
     )
     d_readings, d_hidden, d_cell, d_keys, d_actions = lax.fori_loop(0, block.steps, step_back, start)
     for h in heads:

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
 from lantm.machine.access import Access
-from lantm.machine.kernel.heads import Spoken, columns
+from lantm.machine.kernel.heads import squared_distances
 from lantm.machine.kernel.sizes import CHUNKED, ROWS, Sizes, padded, scalar_columns
 from lantm.machine.memory import Memory, Policy, Window
 
@@ -80,23 +79,24 @@ class Block:
     def dot_transposed(self, a: Array, b: Array) -> Array:
         return lax.dot_general(a, b, (((1,), (1,)), ((), ())), self.precision, a.dtype)
 
-    def said(self, scalars: Array) -> Spoken:
+    def said(self, scalars: Array) -> list[Array]:
         """The numbers of a row of scalars, one by one."""
         column = lax.broadcasted_iota(jnp.int32, scalars.shape, 1)
-        return jax.tree.map(lambda at: jnp.sum(jnp.where(column == at, scalars, 0), axis=1), columns(self.access))
+        count = range(scalar_columns(self.access))
+        return [jnp.sum(jnp.where(column == at, scalars, 0), axis=1) for at in count]
 
-    def unsaid(self, said: Spoken) -> Array:
+    def unsaid(self, said: list[Array]) -> Array:
         """Numbers for every problem, as a row of scalars."""
         column = lax.broadcasted_iota(jnp.int32, (ROWS, self.scalars), 1)
-        row = jnp.zeros((ROWS, self.scalars), jax.tree.leaves(said)[0].dtype)
-        for at, number in zip(jax.tree.leaves(columns(self.access)), jax.tree.leaves(said), strict=True):
+        row = jnp.zeros((ROWS, self.scalars), said[0].dtype)
+        for at, number in enumerate(said):
             row = jnp.where(column == at, number[:, None], row)
         return row
 
-    def points(self, ref: Any, *index: Any) -> list[list[Array]]:
+    def points(self, ref: Any, size: int, *index: Any) -> list[list[Array]]:
         """The keys or actions of all heads, coordinate by coordinate."""
-        dimension = self.access.geometry.key_size
-        return [[self.load(ref, *index, slice(None), h, d) for d in range(dimension)] for h in range(self.access.heads)]
+        heads = range(self.access.heads)
+        return [[self.load(ref, *index, slice(None), h, d) for d in range(size)] for h in heads]
 
     def put_points(self, ref: Any, points: list[list[Array]], *index: Any) -> None:
         for h, point in enumerate(points):
@@ -134,11 +134,6 @@ class Block:
         visible = (slot >= seen.first) & (slot < jnp.minimum(seen.end, self.limits)[:, None])
         return (addresses, strengths, found), visible, mask if vectors else None
 
-    def distances(self, key: list[Array], addresses: list[Array]) -> Array:
-        return sum(
-            ((k[:, None] - a) ** 2 for k, a in zip(key, addresses, strict=True)), start=jnp.zeros_like(addresses[0])
-        )
-
     def nearest(self, memory: Memory, keys: list[list[Array]], seen: Window) -> list[Array]:
         """The smallest squared distance of every read head, for weightings that ask for it."""
         huge = jnp.finfo(keys[0][0].dtype).max
@@ -146,7 +141,9 @@ class Block:
         def look(at: Array, smallest: list[Array]) -> list[Array]:
             (addresses, _, _), visible, _ = self.chunk(memory, at, seen, vectors=False)
             return [
-                jnp.minimum(s, jnp.min(jnp.where(visible, self.distances(key, addresses), huge), axis=1))
+                jnp.minimum(
+                    s, jnp.min(jnp.where(visible, squared_distances(self.access, key, addresses), huge), axis=1)
+                )
                 for s, key in zip(smallest, keys, strict=True)
             ]
 
@@ -168,7 +165,7 @@ class Block:
             found = []
             for h, (total, reading) in enumerate(sums):
                 temperature = temperatures[h] if temperatures else None
-                distances = self.distances(keys[h], addresses)
+                distances = squared_distances(self.access, keys[h], addresses)
                 affinities = weighting.affinities(distances, visible, temperature, nearest[h][:, None])
                 counted, weight = weighting.counted(affinities, strengths)
                 total = total + jnp.sum(counted, axis=1)

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jaxtyping import Array, Float
 
-from lantm.geometry import Translation
 from lantm.machine.access import Access
 from lantm.machine.controller import CellState
 from lantm.machine.kernel.backward import backward_kernel
 from lantm.machine.kernel.forward import forward_kernel
+from lantm.machine.kernel.heads import can_be_split
 from lantm.machine.kernel.sizes import LARGEST, ROWS, WARPS, Saved, Sizes, scalar_columns
 from lantm.machine.memory import Memory, Policy
 
@@ -23,13 +23,13 @@ from lantm.machine.memory import Memory, Policy
 def serves(access: Access, batch: int, cells: int, dtype: Any) -> bool:
     """Whether the kernels can run such a machine on the device that is used now; `LANTM_KERNEL=0` says no."""
     return (
-        type(access.geometry) is Translation
-        and access.heads > 0
+        access.heads > 0
         and batch % ROWS == 0
         and max(cells, access.memory_width) <= LARGEST
         and dtype == jnp.float32
         and os.environ.get("LANTM_KERNEL", "1") != "0"
         and _on_chip()
+        and can_be_split(access)
     )
 
 
@@ -97,9 +97,13 @@ class Matrices(NamedTuple):
     vector_biases: Float[Array, "write_heads width"]
 
 
+def _scalars_before_vectors(access: Access) -> int:
+    return sum(access.sizes[name] for name in ("keys", "key_gates", "actions", "action_gates"))
+
+
 def _split(access: Access, emission: Array) -> tuple[Array, Array]:
     """Scalars and vectors of an array whose last axis is an emission."""
-    begin = 2 * access.heads * (access.geometry.key_size + 1)
+    begin = _scalars_before_vectors(access)
     end = begin + access.sizes["vectors"]
     scalars = jnp.concatenate([emission[..., :begin], emission[..., end:]], axis=-1)
     vectors = emission[..., begin:end].reshape(*emission.shape[:-1], access.write_heads, access.memory_width)
@@ -108,7 +112,7 @@ def _split(access: Access, emission: Array) -> tuple[Array, Array]:
 
 def join(access: Access, scalars: Array, vectors: Array) -> Float[Array, "*axes emission"]:
     """Scalars and vectors as one emission again."""
-    begin = 2 * access.heads * (access.geometry.key_size + 1)
+    begin = _scalars_before_vectors(access)
     flat = vectors.reshape(*scalars.shape[:-1], -1)
     return jnp.concatenate([scalars[..., :begin], flat, scalars[..., begin:]], axis=-1)
 
@@ -135,13 +139,13 @@ def forward(
     """All steps of all problems; `start` has the first five arrays of `Saved`, without time."""
     time, batch, cells = *inputs.shape[:2], weights.scalars.shape[0]
     sizes = Sizes(time, batch, cells, memory.strengths.shape[1])
-    rows, width, dimension = (time + 1, batch), access.memory_width, access.geometry.key_size
+    rows, width = (time + 1, batch), access.memory_width
     results = [
         (*rows, access.read_heads, width),
         (*rows, cells),
         (*rows, cells),
-        (*rows, access.heads, dimension),
-        (*rows, access.heads, dimension),
+        (*rows, access.heads, access.geometry.key_size),
+        (*rows, access.heads, access.geometry.action_size),
         (time, batch, 4, cells),
         (time, batch, scalar_columns(access)),
         (time, batch, access.write_heads, width),
@@ -187,7 +191,7 @@ def backward(
     """From the cotangents of all hidden states to those of everything that led to them."""
     time, batch, cells = d_hidden.shape
     sizes = Sizes(time, batch, cells, memory.strengths.shape[1])
-    rows, width, dimension = (time + 1, batch), access.memory_width, access.geometry.key_size
+    rows, width = (time + 1, batch), access.memory_width
     d_memory = jax.tree.map(jnp.zeros_like, memory)
     results: list[tuple[tuple[int, ...], int]] = [
         ((*rows, 4, cells), 1),
@@ -196,8 +200,8 @@ def backward(
         ((batch, access.read_heads, width), 0),
         ((batch, cells), 0),
         ((batch, cells), 0),
-        ((batch, access.heads, dimension), 0),
-        ((batch, access.heads, dimension), 0),
+        ((batch, access.heads, access.geometry.key_size), 0),
+        ((batch, access.heads, access.geometry.action_size), 0),
         *((array.shape, 0) for array in memory),
     ]
     found = _call(

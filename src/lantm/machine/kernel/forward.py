@@ -82,8 +82,8 @@ def forward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: bool
         [block.row(start_reading, every, h, size=width, padded=block.width) for h in heads],
         block.row(start_hidden, every, size=cells, padded=block.cells),
         block.row(start_cell, every, size=cells, padded=block.cells),
-        block.points(start_keys),
-        block.points(start_actions),
+        block.points(start_keys, access.geometry.key_size),
+        block.points(start_actions, access.geometry.action_size),
     )
     save_state(0, *start)
     lax.fori_loop(0, block.steps, step, start)
