@@ -32,7 +32,7 @@ CONFIGURATIONS = {
         interpolate_actions=False,
         initial_slot=False,
     ),
-    "it forgets, in space": small_lantm(geometry="translation-3", memory_limit=8, memory_drop=3, read_sees_write=True),
+    "it forgets, on a sphere": small_lantm(geometry="sphere", memory_limit=8, memory_drop=3, read_sees_write=True),
     "large": small_lantm(cells=70, memory_width=40, read_heads=2, initial_slot=False),
 }
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jaxtyping import Array, Float
 
+from lantm.geometry import Translation
 from lantm.machine.access import Access
 from lantm.machine.controller import CellState
 from lantm.machine.kernel.backward import backward_kernel
@@ -19,11 +20,14 @@ from lantm.machine.kernel.heads import can_be_split
 from lantm.machine.kernel.sizes import LARGEST, ROWS, WARPS, Saved, Sizes, scalar_columns
 from lantm.machine.memory import Memory, Policy
 
+TIMED = (Translation,)  # geometries whose kernels are known to be fast; the kernels themselves serve all
+
 
 def serves(access: Access, batch: int, cells: int, dtype: Any) -> bool:
     """Whether the kernels can run such a machine on the device that is used now; `LANTM_KERNEL=0` says no."""
     return (
-        access.heads > 0
+        type(access.geometry) in TIMED
+        and access.heads > 0
         and batch % ROWS == 0
         and max(cells, access.memory_width) <= LARGEST
         and dtype == jnp.float32
