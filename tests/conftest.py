@@ -1,4 +1,4 @@
-"""What many tests share: one cache of compiled programs, and one small trained run."""
+"""What many tests share: one cache of compiled programs, one small trained run, and the command line."""
 
 import os
 import pathlib
@@ -12,6 +12,7 @@ import pytest
 # Tests compile much and run little: code that is quick to make is better than code that is quick.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
+from lantm.cli import main
 from lantm.machine import LantmConfig
 from lantm.training import Experiment, Recipe, Result, RunFolder, train
 
@@ -75,3 +76,24 @@ def copy_of_run(trained: Run, tmp_path: pathlib.Path) -> Callable[[], RunFolder]
         return RunFolder(shutil.copytree(trained.folder.path, tmp_path / "copy"))
 
     return copy
+
+
+class Said(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def lantm(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """Runs a command, as on a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: object) -> Said:
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        return Said(status, *capsys.readouterr())
+
+    return run

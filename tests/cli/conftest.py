@@ -1,37 +1,10 @@
-"""The command line in this process, and what it says."""
+"""What commands leave behind, and how they refuse."""
 
 import hashlib
 import pathlib
 from collections.abc import Callable
-from typing import NamedTuple
 
 import pytest
-
-from lantm.cli import main
-
-
-class Said(NamedTuple):
-    """How a command ended."""
-
-    status: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Said]
-
-
-@pytest.fixture
-def lantm(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Runs a command, as on a terminal of 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments: object) -> Said:
-        capsys.readouterr()
-        status = main([str(argument) for argument in arguments])
-        return Said(status, *capsys.readouterr())
-
-    return run
 
 
 def listing(path: pathlib.Path) -> dict[str, str]:
@@ -43,7 +16,7 @@ def listing(path: pathlib.Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def refused(lantm: Command, tmp_path: pathlib.Path) -> Callable[..., str]:
+def refused(lantm: Callable, tmp_path: pathlib.Path) -> Callable[..., str]:
     """Runs a command that is a mistake: one line, status 2, nothing on the disk changes. Returns the line."""
 
     def run(*arguments: object) -> str:

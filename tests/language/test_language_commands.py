@@ -4,42 +4,21 @@ import dataclasses
 import json
 import pathlib
 from collections.abc import Callable
-from typing import NamedTuple
 
 import pytest
 from small_machines import MACHINES
 
-from lantm.cli import main
 from lantm.cli.language import COMMANDS
 from lantm.cli.parse import published
-from lantm.experiments import STUDIES, Request, account, language, language_machine
-from lantm.experiments.language import LanguageCell
+from lantm.experiments import STUDIES, Request, account, language_machine
+from lantm.experiments.studies import language
+from lantm.experiments.studies.language import LanguageCell
 from lantm.training import RunFolder
 
 FLAGS = (
     "--cells 6 --embedding 4 --memory-width 3 --memory-limit 9 --memory-drop 5 --weight-range None "
     "--learning-rate 0.1 --epochs 3 --batch-size 5 --steps 4 --seeds 2 --first-seed 3"
 )
-
-
-class Said(NamedTuple):
-    """How a command ended."""
-
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def lantm(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments: object) -> Said:
-        capsys.readouterr()
-        status = main([str(argument) for argument in arguments])
-        return Said(status, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture(scope="module")

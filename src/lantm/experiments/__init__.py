@@ -1,8 +1,7 @@
 """The paper's experiments: presets by name, what they are counted by, and the studies that reproduce its tables."""
 
 from lantm.experiments.accounting import Account, account
-from lantm.experiments.language import language_machine
-from lantm.experiments.presets import MODELS, RECIPES, preset
+from lantm.experiments.presets import MODELS, RECIPES, language_machine, preset
 from lantm.experiments.promotion import promote
 from lantm.experiments.reproduce import from_zoo, reproduce
 from lantm.experiments.studies import STUDIES

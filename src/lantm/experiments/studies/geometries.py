@@ -5,9 +5,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lantm.experiments.language import LanguageCell, language_cells, language_machine
 from lantm.experiments.paper import sequence_figures
-from lantm.experiments.sequences import TASKS, requested, scale_suffix
+from lantm.experiments.presets import language_machine
+from lantm.experiments.studies.language import LanguageCell, language_cells
+from lantm.experiments.studies.sequences import TASKS, requested, scale_suffix
 from lantm.experiments.study import Request, Study
 from lantm.experiments.trained_cell import TrainedCell
 from lantm.machine import LantmConfig

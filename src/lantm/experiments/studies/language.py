@@ -1,4 +1,4 @@
-"""Language modelling (section 4.3 of the paper): its three machines, and its table of perplexities."""
+"""Language modelling (section 4.3 of the paper): its table of perplexities."""
 
 import dataclasses
 import pathlib
@@ -8,7 +8,7 @@ from typing import Any
 
 from lantm.errors import LantmError
 from lantm.experiments.paper import LANGUAGE as FIGURES
-from lantm.experiments.presets import MODELS
+from lantm.experiments.presets import MODELS, language_machine
 from lantm.experiments.study import Cell, Conduct, Request, Row, Study, whole
 from lantm.language import (
     Corpus,
@@ -29,26 +29,6 @@ from lantm.training.seconds import add_seconds, seconds_spent
 
 SEEDS = 4
 _QUICK_WORDS = 50_000  # of the training text; a quarter of it of the others
-
-
-def language_machine(model: ModelName) -> LantmConfig | LstmConfig:
-    """The paper's machine (appendix, "Language modelling"): 128 cells, 256 numbers a word, 100 a memory."""
-    if model == "lstm":
-        # Its 4,047,632 parameters leave none for a learnable start.
-        return LstmConfig(
-            layers=1, cells=128, embedding=256, weight_range=0.08, forget_bias=1.0, learn_start=False, state_range=0.0
-        )
-    return LantmConfig(
-        weighting="softmax" if model == "lantm-softmax" else "invnorm",
-        cells=128,
-        embedding=256,
-        memory_width=100,
-        memory_limit=100,
-        memory_drop=60,
-        normalise_steps=False,
-        weight_range=0.008,
-        forget_bias=1.0,
-    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from lantm.experiments.sequences import TASKS, requested, scale_suffix
+from lantm.experiments.studies.sequences import TASKS, requested, scale_suffix
 from lantm.experiments.study import Request, Study
 from lantm.experiments.trained_cell import TrainedCell
 from lantm.training import Experiment

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from lantm.errors import LantmError
-from lantm.experiments.programs_preset import programs
+from lantm.experiments.presets.programs import programs
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.training import Experiment, ModelName, Recipe
 
