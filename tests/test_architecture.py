@@ -33,6 +33,10 @@ ALLOWED = {
         *("errors", "machine", "tasks", "seeds", "evaluation", "training", "language"),
         *("provenance", "report", "zoo"),
     },
+    "sweeps": {
+        *("errors", "machine", "seeds", "evaluation", "training", "experiments"),
+        *("provenance", "report"),
+    },
 }
 ANYTHING = {"cli", "__main__"}
 

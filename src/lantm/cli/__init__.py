@@ -17,6 +17,7 @@ COMMANDS = {
     "video": "watch a machine learn: one frame an epoch, as GIF or MP4",
     "language": "train and test machines on a text, such as the Penn Treebank",
     "reproduce": "a table of the paper, ours beside theirs, pass or fail",
+    "sweep": "a grid of experiments, trained on one machine or many, interrupted and resumed at will",
     "zoo": "the trained machines that ship with the package",
     "info": "what there is: tasks, models, geometries, recipes; parameters of a model",
 }

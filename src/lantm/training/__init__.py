@@ -1,6 +1,6 @@
 """Training: recipes, many seeds as one program, and the run folder they leave behind."""
 
-from lantm.training.experiment import Experiment, ModelName
+from lantm.training.experiment import Experiment, Member, ModelName
 from lantm.training.learner import EpochReport, Learner
 from lantm.training.loop import Progress, Result, load_learners, train
 from lantm.training.recipe import Recipe
@@ -10,6 +10,7 @@ __all__ = [
     "EpochReport",
     "Experiment",
     "Learner",
+    "Member",
     "ModelName",
     "Progress",
     "Recipe",

@@ -16,6 +16,22 @@ ModelName = Literal["lantm-invnorm", "lantm-softmax", "lstm"]
 
 
 @dataclasses.dataclass(frozen=True)
+class Member:
+    """One of the machines that are trained side by side, where they differ in more than the seed."""
+
+    seed: int
+    """Its seed."""
+    learning_rate: float
+    """Its rate at the start, in place of the recipe's."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < SEEDS:
+            raise LantmError(f"the seed of a member is {self.seed}: give a whole number from 0 to below {SEEDS}")
+        if not 0 < self.learning_rate < math.inf:
+            raise LantmError(f"the learning_rate of a member is {self.learning_rate}: give a number above 0")
+
+
+@dataclasses.dataclass(frozen=True)
 class Experiment:
     """A task, a machine, a recipe, and how many seeds to train."""
 
@@ -40,8 +56,12 @@ class Experiment:
     """Train on these lengths, from and to, instead of the task's."""
     recorded_seeds: int = 8
     """So many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
+    members: tuple[Member, ...] = ()
+    """The machines one by one, where not only their seeds differ; metrics and reports then number them from 0 on."""
 
     def __post_init__(self) -> None:
+        if self.members and (self.seeds, self.first_seed) != (len(self.members), 0):
+            raise LantmError(f"there are {len(self.members)} members: give as many seeds, with 0 as the first")
         if self.seeds < 1:
             raise LantmError(f"seeds is {self.seeds}: give a whole number from 1 on")
         if self.first_seed < 0:

@@ -44,9 +44,16 @@ class Result(NamedTuple):
 
 def start(experiment: Experiment, task: Task, mesh: Mesh) -> Learner:
     """All seeds before their first epoch."""
-    seeds = jnp.arange(experiment.first_seed, experiment.first_seed + experiment.seeds, dtype=jnp.int32)
+    members, rate = experiment.members, experiment.recipe.learning_rate
+    seeds = [member.seed for member in members] or range(
+        experiment.first_seed, experiment.first_seed + experiment.seeds
+    )
     initialise = over_seeds(partial(begin, experiment, task), mesh)
-    return initialise(place(seeds, mesh))
+    learners = initialise(place(jnp.array([*seeds], jnp.int32), mesh))
+    if members:
+        scales = jnp.array([member.learning_rate / rate for member in members], float)
+        learners = learners._replace(rate_scale=place(scales, mesh))
+    return learners
 
 
 def load_learners(folder: RunFolder) -> tuple[Experiment, Task, int, Learner, list[str]]:

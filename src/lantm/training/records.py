@@ -26,7 +26,7 @@ def make_record(kind: type, values: Any, where: str) -> Any:
         if name not in fields:
             raise LantmError(f"{where} has no field {name!r}: known are {', '.join(fields)}")
     for name, field in fields.items():
-        if name not in values and field.default is dataclasses.MISSING:
+        if name not in values and field.default is field.default_factory is dataclasses.MISSING:
             raise LantmError(f"{where} lacks the field {name!r}")
     return kind(**{name: _fit(hints[name], value, f"{where}.{name}") for name, value in values.items()})
 
@@ -51,6 +51,8 @@ def _fit(hint: Any, value: Any, where: str) -> Any:
             if len(kinds) == len(value):
                 return tuple(_fit(kind, item, where) for kind, item in zip(kinds, value, strict=True))
             fits = False
+    elif dataclasses.is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
+        return make_record(hint, value, where)
     elif hint is float:
         fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < sys.float_info.max
         value = float(value) if fits else value

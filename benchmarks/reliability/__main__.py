@@ -1,0 +1,102 @@
+"""`python -m benchmarks.reliability`: faults, one after the other, counted into results/reliability.json."""
+
+import argparse
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import time
+from typing import Any
+
+RESULTS = pathlib.Path(__file__).parent.parent.parent / "results"
+FAULTS = ("kills", "diverging", "power", "weights", "unwritable", "malformed", "ray")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability", description=__doc__)
+    parser.add_argument("--kills", type=int, default=50, help="moments at which a training is killed (default 50)")
+    parser.add_argument("--inputs", type=int, default=10_000, help="malformed inputs in all (default 10,000)")
+    parser.add_argument("--flips", type=int, default=1000, help="flipped bits (default 1,000)")
+    parser.add_argument("--workers", type=int, default=3, help="Ray workers killed (default 3)")
+    parser.add_argument("--nodes", type=int, default=2, help="Ray nodes removed (default 2)")
+    parser.add_argument("--only", nargs="+", choices=FAULTS, default=FAULTS, help="which faults (default: all)")
+    parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "reliability.json", help="where the JSON goes")
+    chosen = parser.parse_args()
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="reliability-"))
+    # Compiling takes most of the time: all processes share what one has compiled.
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(scratch / "compiled"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+    try:
+        found = faults(chosen, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    for one in found:
+        print(f"{one['survived']:>7,} of {one['tried']:<7,} {one['fault']}", *one["problems"], sep="\n          ")
+    write(chosen.out, found)
+    return int(any(one["survived"] < one["tried"] for one in found))
+
+
+def faults(chosen: argparse.Namespace, scratch: pathlib.Path) -> list[dict[str, Any]]:
+    # What forks comes first: once JAX has threads of its own, this process must not.
+    from benchmarks.reliability import kills, trials
+
+    found: list[Any] = []
+    base, begun = scratch / "uninterrupted", scratch / "begun"
+    took = prepare(base, begun)
+    if "kills" in chosen.only:
+        found.append(kills.killed(chosen.kills, base, took, scratch))
+    if "diverging" in chosen.only:
+        found.append(kills.diverged(base, scratch))
+    from benchmarks.reliability import cluster, files, malformed
+
+    if "unwritable" in chosen.only:
+        found.append(files.unwritable(begun, base, scratch))
+    if "power" in chosen.only:
+        found.append(files.power_lost(base, scratch))
+    if "weights" in chosen.only:
+        found.append(files.bad_weights(chosen.flips, base, scratch))
+    if "malformed" in chosen.only:
+        found += malformed.malformed(chosen.inputs, scratch)
+    if "ray" in chosen.only:
+        if importlib.util.find_spec("ray"):
+            found.append(cluster.lost(chosen.workers, chosen.nodes, scratch))
+        else:
+            print("Ray is not installed, and was not tried: pip install 'lantm[ray]'")
+    assert all(isinstance(one, trials.Count) for one in found)
+    return [one._asdict() for one in found]
+
+
+def prepare(base: pathlib.Path, begun: pathlib.Path) -> float:
+    """The uninterrupted run, and one that was ended after 10 epochs; the seconds that the former takes."""
+    from benchmarks.reliability.trials import EXPERIMENT, Child, train_in
+    from lantm.training import RunFolder, train
+
+    def begin() -> None:
+        seen: list[int] = []
+        folder = RunFolder.create(begun, EXPERIMENT, {})
+        train(EXPERIMENT, folder, watch=lambda progress: seen.append(1), stop=lambda: len(seen) >= 10)
+
+    assert Child(begin).wait() == 0
+    started = time.monotonic()  # everything is compiled by now but the last test
+    assert Child(lambda: train_in(base) and None).wait() == 0
+    return time.monotonic() - started
+
+
+def write(path: pathlib.Path, found: list[dict[str, Any]]) -> None:
+    """Puts what was counted into the file; faults that were not tried this time stay as they were."""
+    from lantm.provenance import provenance
+
+    made = provenance()
+    stored = json.loads(path.read_text())["faults"] if path.exists() else []
+    new = {one["fault"]: {**one, "made": made} for one in found}
+    kept = [one for one in stored if one["fault"] not in new]
+    record = {"command": "make reliability", "faults": [*kept, *new.values()]}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record, indent=2) + "\n")
+    print(f"written to {path}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,144 @@
+"""`lantm sweep`: from a file to a table, once; again, only what is missing."""
+
+import csv
+import json
+import pathlib
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from lantm.cli.sweep_display import SweepDisplay
+from lantm.sweeps import Event, Sweep, SweepFolder, engine, pack
+
+TINY = """
+seeds = 2
+scales = [1, 2]
+problems = 32
+[experiment]
+lengths = [2, 4]
+epochs = 6
+batches = 2
+batch_size = 4
+test_every = 2
+test_batches = 2
+cells = 6
+embedding = 3
+memory_width = 3
+[grid]
+task = ["copy"]
+learning_rate = [0.01, 0.03]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return path
+
+
+def test_a_sweep_from_its_file_to_its_table(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = lantm("sweep", file, "--plan")
+    assert said.out == "4 points, 4 of them to be done, as 1 programs\n"
+    assert not (tmp_path / "runs").exists()
+
+    said = lantm("sweep", file, "--csv", "table.csv", "--json")
+    assert said.status == 0
+    assert "4 points, 4 of them to be done, as 1 programs, into runs/tiny" in said.err
+    assert "running copy-lantm-invnorm-" in said.err
+    rows = json.loads(said.out)
+    assert [(row["learning_rate"], row["seed"], row["done"]) for row in rows] == [
+        (0.01, 0, True),
+        (0.01, 1, True),
+        (0.03, 0, True),
+        (0.03, 1, True),
+    ]
+    with open("table.csv", newline="") as table:
+        assert [row["fine_2x"] for row in csv.DictReader(table)] == [str(row["fine_2x"]) for row in rows]
+
+    again = lantm("sweep", file)
+    assert again.status == 0
+    assert "4 points, 0 of them to be done" in again.out
+    assert "running" not in again.out
+    shown = lantm("sweep", "--show", "runs/tiny", "--json")
+    assert json.loads(shown.out) == rows
+    table = lantm("sweep", "--show", "runs/tiny").out
+    assert [line.split()[:3] for line in table.splitlines() if "copy" in line] == [
+        ["copy", "0.01", "2/2"],
+        ["copy", "0.03", "2/2"],
+    ]
+
+
+def test_failed_and_stopped(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object) -> bool:
+        raise MemoryError("[too] much")
+
+    monkeypatch.setattr(engine, "work", fails)
+    said = lantm("sweep", file, "--out", tmp_path / "out")
+    assert said.status == 1
+    assert "failed: copy-lantm-invnorm-" in said.out
+    assert "[too] much" in said.out
+    assert "1 of 1 groups failed: the same command tries them again: lantm sweep" in said.out
+    monkeypatch.setattr(engine, "work", lambda *arguments: False)
+    said = lantm("sweep", file, "--out", tmp_path / "out")
+    assert said.status == 130
+    assert f"stopped, and saved; go on with: lantm sweep {file} --out" in said.out
+    assert lantm("sweep", file, "--out", tmp_path / "out", "--minutes", "1e-9").status == 130
+
+
+def test_parquet(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "sweep"
+    SweepFolder(folder).begin(Sweep.from_json({"experiment": {"task": "copy"}, "seeds": 3}))
+    said = lantm("sweep", "--show", folder, "--parquet", tmp_path / "table.parquet")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'lantm[parquet]'")
+    assert said.status == 0
+    rows = parquet.read_table(tmp_path / "table.parquet").to_pylist()
+    assert [(row["task"], row["seed"], row["done"]) for row in rows] == [("copy", seed, False) for seed in range(3)]
+
+
+def test_extras_that_are_not_there(refused, tmp_path: pathlib.Path, file, monkeypatch: pytest.MonkeyPatch) -> None:
+    SweepFolder(tmp_path / "sweep").begin(Sweep.from_json({"experiment": {"task": "copy"}}))
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    assert "pip install 'lantm[parquet]'" in refused("sweep", "--show", tmp_path / "sweep", "--parquet", "x")
+    assert "pip install 'lantm[ray]'" in refused("sweep", file, "--engine", "ray", "--out", tmp_path / "new")
+
+
+def test_mistakes(refused: Callable[..., str], tmp_path: pathlib.Path, file: pathlib.Path) -> None:
+    assert "give a sweep file, or --show FOLDER" in refused("sweep")
+    assert "give a sweep file, or --show FOLDER" in refused("sweep", file, "--show", tmp_path)
+    assert "is not a sweep folder" in refused("sweep", "--show", tmp_path)
+    assert "there is no file" in refused("sweep", tmp_path / "no.toml")
+    assert "add --engine ray" in refused("sweep", file, "--address", "auto")
+    assert "minutes is 0.0" in refused("sweep", file, "--minutes", 0)
+    assert "cpus is 0" in refused("sweep", file, "--cpus", 0)
+    assert "not empty and holds no sweep" in refused("sweep", file, "--out", tmp_path)
+    file.write_text(TINY.replace("copy", "cpoy"))
+    assert "did you mean 'copy'" in refused("sweep", file)
+
+
+def test_the_live_table() -> None:
+    sweep = Sweep.from_json(
+        {"seeds": 1, "experiment": {"epochs": 10}, "grid": {"task": ["copy"], "cells": [*range(1, 22)]}}
+    )
+    groups = pack(sweep.points(), 1)
+    console = Console(file=StringIO(), force_terminal=True, width=120)
+    with SweepDisplay(console, groups) as display:
+        display.update(Event(groups[0], "running", 4))
+        assert display.left() == 0, "nothing is known yet"
+        display.update(Event(groups[0], "running", 5))
+        display.update(Event(groups[1], "failed", 0, "no [room]"))
+        display._began -= 60.0
+        # A tenth of a group took a minute; 19 and a half are left.
+        assert display.left() == pytest.approx(60 * 195, rel=0.05)
+        shown = Console(file=StringIO(), width=120)
+        shown.print(display.table())
+        display.update(Event(groups[0], "done", 10))
+    text = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert "1 running, 1 failed, 19 waiting, about 3:1" in text
+    assert "5/10" in text
+    assert "and 5 more" in text
+    assert "no [room]" in console.file.getvalue()  # type: ignore[attr-defined]
