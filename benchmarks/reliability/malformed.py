@@ -62,7 +62,7 @@ def malformed(inputs: int, scratch: pathlib.Path, refused_by_solve: int | None =
     """So many inputs in all, shared out; each is refused in one line or taken, and never anything else."""
     sys.addaudithook(_hook)
     share = inputs // 4
-    few = min(share, 200) if refused_by_solve is None else refused_by_solve
+    few = min(share // 2, 200) if refused_by_solve is None else refused_by_solve
     return [
         _problems(share - few),
         _solve(few),
