@@ -10,10 +10,10 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import recipe_batch
+from benchmarks import long_input, recipe_batch
 from lantm.provenance import provenance
 
-TABLES = ("batch", "exact_length", "seeds", "length")
+TABLES = ("batch", "exact_length", "seeds", "length", "long_input")
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 
 
@@ -28,6 +28,7 @@ def main() -> None:
     platform = jax.default_backend()
     lengths = (64, 128) if chosen.quick else (64, 128, 256, 512, 1024, 2048, 4096)
     lengths = tuple(length for length in lengths if length <= chosen.longest)
+    memories = (1_000,) if chosen.quick else (1_000, 10_000, long_input.LENGTH)
     seeds = (1, 2) if chosen.quick else (1, 2, 8, 32, 128)
     makers: dict[str, tuple[str, Callable[[], list[dict[str, Any]]]]] = {
         "batch": (
@@ -43,12 +44,21 @@ def main() -> None:
             "time and peak memory against length",
             lambda: recipe_batch.against_length(lengths, chosen.repetitions, plain_up_to=512),
         ),
+        "long_input": (
+            "steps a second with so many memories: as trained, in full, and through the index",
+            lambda: long_input.against_full_reads(long_input.copy_machine(), memories, min(5, chosen.repetitions)),
+        ),
     }
     record: dict[str, Any] = {"command": "make bench", **provenance(), "repetitions": chosen.repetitions}
     for name in chosen.only:
         title, make = makers[name]
         record[name] = make()
         Console().print(table(title, record[name]))
+        if name == "long_input" and not chosen.quick:
+            record["long_input_whole"] = long_input.whole_runs(
+                long_input.copy_machine(), "set by hand", long_input.LENGTH, in_full=True
+            )
+            Console().print(table("one copy from its first symbol to its last", record["long_input_whole"]))
     if chosen.out or not chosen.quick:
         path = chosen.out or RESULTS / f"bench-{platform}.json"
         path.parent.mkdir(parents=True, exist_ok=True)

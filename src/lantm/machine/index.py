@@ -8,6 +8,7 @@ on it: what a read could be off by is computed with every read.
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -27,7 +28,7 @@ class Index:
     """How much of the memory a read looks at."""
 
     nearest: int = 8
-    """So many blocks are read exactly: those whose summaries could be most wrong, which are mostly the nearest."""
+    """Up to so many blocks are read exactly: those whose summaries could be most wrong, mostly the nearest."""
     tolerance: float = 0.01
     """Where a component of a reading could be farther off than this, all memories are read after all."""
     block: int | None = None
@@ -40,6 +41,11 @@ class Index:
             raise LantmError(f"the index has blocks of {self.block} memories: give a whole number from 1 on")
         if not self.tolerance >= 0:
             raise LantmError(f"the tolerance of the index is {self.tolerance}: give a number from 0 on")
+
+    @property
+    def few(self) -> int:
+        """How many blocks are tried first: for a head that stands on a memory they are enough."""
+        return -(-self.nearest // 4)
 
     def block_size(self, slots: int, write_heads: int) -> int:
         """The size of the blocks of a memory; a multiple of what a step writes, which then lies in one block."""
@@ -78,9 +84,15 @@ def read_all(weighting: Weighting, store: Store, query: Query) -> Reading:
 
 
 def read(weighting: Weighting, store: Store, query: Query, index: Index) -> Reading:
-    """The read through the index, and the full read where bounds are above the tolerance."""
-    found = read_blocks(weighting, store, query, index.nearest)
-    return lax.cond(jnp.all(found.bounds <= index.tolerance), lambda: found, lambda: read_all(weighting, store, query))
+    """The read through the index: a few blocks exactly, more if that is not good enough, and all if that is not."""
+
+    def enough(found: Reading, otherwise: Callable[[], Reading]) -> Reading:
+        return lax.cond(jnp.all(found.bounds <= index.tolerance), lambda: found, otherwise)
+
+    def read_more() -> Reading:
+        return enough(read_blocks(weighting, store, query, index.nearest), lambda: read_all(weighting, store, query))
+
+    return enough(read_blocks(weighting, store, query, index.few), read_more)
 
 
 def read_blocks(weighting: Weighting, store: Store, query: Query, nearest: int) -> Reading:
