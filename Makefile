@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?= runs/demo
 
-.PHONY: demo test lint bench gallery readme clean
+.PHONY: demo test lint bench reliability audit gallery readme clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
@@ -19,6 +19,16 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# Kills, damaged files, full disks, malformed inputs, lost Ray nodes: counted into results/reliability.json.
+reliability: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray]'
+	$(BIN)/python -m benchmarks.reliability
+
+# Known vulnerabilities of the pinned versions; says so where their database cannot be reached.
+audit: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[audit]'
+	$(BIN)/python tools/audit.py
 
 # The paper's figures from the machines of the zoo; VIDEO=runs/copy adds a video of that training.
 gallery: $(VENV)/.figures

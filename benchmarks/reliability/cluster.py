@@ -6,12 +6,11 @@ import os
 import pathlib
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.reliability.trials import Count, count, wait_until
-from lantm.sweeps import Event, InProcess, Sweep, SweepFolder
+from lantm.sweeps import Event, InProcess, Sweep, SweepFolder, pack
 from lantm.sweeps.ray_engine import RayEngine
 
 SWEEP = Sweep.from_json(
@@ -102,8 +101,6 @@ def _sweep(engine: Any, folder: SweepFolder) -> list[Event]:
 
 
 def _epochs(folder: SweepFolder) -> list[int]:
-    from lantm.sweeps import pack
-
     return [folder.epoch(group) for group in pack(SWEEP.points(), SWEEP.pack)]
 
 
@@ -127,7 +124,5 @@ def _kill_worker() -> None:
 
 
 def _remove_node(made: Any) -> None:
-    """The node is gone without a word, with all that runs on it; a new one comes later."""
+    """One of two nodes is gone without a word, with all that runs on it; the other has to do the rest."""
     made.remove_node(made.list_all_nodes()[-1], allow_graceful=False)
-    time.sleep(1)
-    made.add_node(num_cpus=1)

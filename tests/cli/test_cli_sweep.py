@@ -14,7 +14,7 @@ from lantm.sweeps import Event, Sweep, SweepFolder, engine, pack
 
 TINY = """
 seeds = 2
-scales = [1, 2]
+scales = [1]
 problems = 32
 [experiment]
 lengths = [2, 4]
@@ -26,6 +26,7 @@ test_batches = 2
 cells = 6
 embedding = 3
 memory_width = 3
+learning_rate = 0.01
 [grid]
 task = ["copy"]
 learning_rate = [0.01, 0.03]
@@ -57,7 +58,7 @@ def test_a_sweep_from_its_file_to_its_table(lantm, file: pathlib.Path, tmp_path:
         (0.03, 1, True),
     ]
     with open("table.csv", newline="") as table:
-        assert [row["fine_2x"] for row in csv.DictReader(table)] == [str(row["fine_2x"]) for row in rows]
+        assert [row["fine_1x"] for row in csv.DictReader(table)] == [str(row["fine_1x"]) for row in rows]
 
     again = lantm("sweep", file)
     assert again.status == 0
@@ -87,6 +88,14 @@ def test_failed_and_stopped(lantm, file: pathlib.Path, tmp_path: pathlib.Path, m
     assert said.status == 130
     assert f"stopped, and saved; go on with: lantm sweep {file} --out" in said.out
     assert lantm("sweep", file, "--out", tmp_path / "out", "--minutes", "1e-9").status == 130
+
+
+def test_nothing_is_done_yet(lantm, file: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    said = lantm("sweep", file, "--out", tmp_path / "out", "--minutes", "1e-9")
+    assert [line.split() for line in said.out.splitlines() if "copy" in line] == [
+        ["copy", "0.01", "0/2", "0/0"],
+        ["copy", "0.03", "0/2", "0/0"],
+    ]
 
 
 def test_parquet(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
