@@ -48,7 +48,8 @@ class Looks:
         return time.monotonic() - self.began >= self.seconds
 
     def record(self) -> dict[str, Any]:
-        after = [(at, size) for at, size in self.seen if at >= self.seconds / 10] or self.seen[-1:]
+        self.seen.append((round(time.monotonic() - self.began, 1), round(resident(), 1)))
+        after = [(at, size) for at, size in self.seen if at >= self.seconds / 10]
         return {
             "minutes": round(self.seconds / 60, 2),
             "looks": len(self.seen),

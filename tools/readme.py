@@ -11,6 +11,7 @@ from typing import Any
 import gallery_pages
 import geometry_tables
 import language_tables
+import scaling_tables
 import study_tables
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -73,6 +74,10 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "costs": partial(geometry_tables.costs, ROOT),
         "solved": partial(geometry_tables.solved, ROOT),
         "scores": partial(geometry_tables.scores, ROOT),
+    },
+    "docs/scaling.md": {
+        "cost": partial(scaling_tables.cost, ROOT),
+        "faults": partial(scaling_tables.faults, ROOT),
     },
     "docs/language.md": {
         "perplexities": partial(language_tables.perplexities, ROOT, "../results"),

@@ -6,11 +6,16 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from typing import Any
 
 RESULTS = pathlib.Path(__file__).parent.parent.parent / "results"
+# In a process of its own: it begins JAX, and this process has still to fork.
+_PROVENANCE = "import json; from lantm.provenance import provenance; print(json.dumps(provenance()))"
 FAULTS = ("kills", "diverging", "power", "weights", "unwritable", "malformed", "ray")
 
 
@@ -28,44 +33,45 @@ def main() -> int:
     # Compiling takes most of the time: all processes share what one has compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(scratch / "compiled"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+    failed = False
     try:
-        found = faults(chosen, scratch)
+        for found in faults(chosen, scratch):
+            one = found._asdict()
+            print(f"{one['survived']:>7,} of {one['tried']:<7,} {one['fault']}", *one["problems"], sep="\n          ")
+            sys.stdout.flush()
+            write(chosen.out, one)
+            failed |= one["survived"] < one["tried"]
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    for one in found:
-        print(f"{one['survived']:>7,} of {one['tried']:<7,} {one['fault']}", *one["problems"], sep="\n          ")
-    write(chosen.out, found)
-    return int(any(one["survived"] < one["tried"] for one in found))
+    print(f"written to {chosen.out}")
+    return int(failed)
 
 
-def faults(chosen: argparse.Namespace, scratch: pathlib.Path) -> list[dict[str, Any]]:
-    # What forks comes first: once JAX has threads of its own, this process must not.
-    from benchmarks.reliability import kills, trials
+def faults(chosen: argparse.Namespace, scratch: pathlib.Path) -> Iterator[Any]:
+    """The counts, one after the other. What forks comes first: once JAX has threads, this process must not."""
+    from benchmarks.reliability import kills
 
-    found: list[Any] = []
     base, begun = scratch / "uninterrupted", scratch / "begun"
     took = prepare(base, begun)
     if "kills" in chosen.only:
-        found.append(kills.killed(chosen.kills, base, took, scratch))
+        yield kills.killed(chosen.kills, base, took, scratch)
     if "diverging" in chosen.only:
-        found.append(kills.diverged(base, scratch))
+        yield kills.diverged(base, scratch)
     from benchmarks.reliability import cluster, files, malformed
 
     if "unwritable" in chosen.only:
-        found.append(files.unwritable(begun, base, scratch))
+        yield files.unwritable(begun, base, scratch)
     if "power" in chosen.only:
-        found.append(files.power_lost(base, scratch))
+        yield files.power_lost(base, scratch)
     if "weights" in chosen.only:
-        found.append(files.bad_weights(chosen.flips, base, scratch))
+        yield files.bad_weights(chosen.flips, base, scratch)
     if "malformed" in chosen.only:
-        found += malformed.malformed(chosen.inputs, scratch)
+        yield from malformed.malformed(chosen.inputs, scratch)
     if "ray" in chosen.only:
         if importlib.util.find_spec("ray"):
-            found.append(cluster.lost(chosen.workers, chosen.nodes, scratch))
+            yield cluster.lost(chosen.workers, chosen.nodes, scratch)
         else:
             print("Ray is not installed, and was not tried: pip install 'lantm[ray]'")
-    assert all(isinstance(one, trials.Count) for one in found)
-    return [one._asdict() for one in found]
 
 
 def prepare(base: pathlib.Path, begun: pathlib.Path) -> float:
@@ -84,18 +90,13 @@ def prepare(base: pathlib.Path, begun: pathlib.Path) -> float:
     return time.monotonic() - started
 
 
-def write(path: pathlib.Path, found: list[dict[str, Any]]) -> None:
-    """Puts what was counted into the file; faults that were not tried this time stay as they were."""
-    from lantm.provenance import provenance
-
-    made = provenance()
-    stored = json.loads(path.read_text())["faults"] if path.exists() else []
-    new = {one["fault"]: {**one, "made": made} for one in found}
-    kept = [one for one in stored if one["fault"] not in new]
-    record = {"command": "make reliability", "faults": [*kept, *new.values()]}
+def write(path: pathlib.Path, found: dict[str, Any]) -> None:
+    """Puts a count into the file, in the place of an earlier one; what was not tried this time stays."""
+    made = json.loads(subprocess.check_output([sys.executable, "-c", _PROVENANCE], text=True))
+    faults = json.loads(path.read_text())["faults"] if path.exists() else []
+    stored = {one["fault"]: one for one in faults} | {found["fault"]: {**found, "made": made}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record, indent=2) + "\n")
-    print(f"written to {path}")
+    path.write_text(json.dumps({"command": "make reliability", "faults": [*stored.values()]}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

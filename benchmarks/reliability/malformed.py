@@ -58,18 +58,16 @@ def _named_settings() -> list[str]:
     return [*all_settings(preset("copy", "lantm-invnorm")), "seeds", "layers", "__class__"]
 
 
-def malformed(inputs: int, scratch: pathlib.Path, refused_by_solve: int | None = None) -> list[Count]:
+def malformed(inputs: int, scratch: pathlib.Path) -> Iterator[Count]:
     """So many inputs in all, shared out; each is refused in one line or taken, and never anything else."""
     sys.addaudithook(_hook)
     share = inputs // 4
-    few = min(share // 2, 200) if refused_by_solve is None else refused_by_solve
-    return [
-        _problems(share - few),
-        _solve(few),
-        _answers(share),
-        _sweep_files(share, scratch),
-        _weight_files(inputs - 3 * share, scratch),
-    ]
+    few = min(share // 2, 200)  # the whole command takes a moment for each
+    yield _problems(share - few)
+    yield _solve(few)
+    yield _answers(share)
+    yield _sweep_files(share, scratch)
+    yield _weight_files(inputs - 3 * share, scratch)
 
 
 def _drawn(what: str, inputs: int, strategies: dict[str, Any], check: Callable[..., None]) -> Count:
