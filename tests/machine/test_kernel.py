@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from agreement import quick, small_lantm
 
+from lantm.geometry import Translation
 from lantm.machine import LantmConfig, fused, kernel, recurrence
 from lantm.machine.state import Machinery, Schedule, Weights
 from lantm.tasks import make_task
@@ -112,6 +113,10 @@ def test_gradients_through_the_kernels(of_path: Any, request: pytest.FixtureRequ
     assert_same(losses(small_lantm(read_heads=2), of_path), expected)
 
 
+class Untimed(Translation):
+    """A geometry of a user's own."""
+
+
 class Chip(NamedTuple):
     compute_capability: str
 
@@ -133,7 +138,8 @@ def test_what_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not kernel.serves(access, 31, 50, jnp.float32)
     assert not kernel.serves(access, 32, 500, jnp.float32)
     assert not kernel.serves(access, 32, 50, jnp.float64)
-    assert not kernel.serves(LantmConfig(geometry="rotation").access, 32, 50, jnp.float32)
+    assert kernel.serves(LantmConfig(geometry="disk", memory_width=128).access, 32, 100, jnp.float32)
+    assert not kernel.serves(LantmConfig(geometry=f"{__name__}:Untimed").access, 32, 50, jnp.float32)
     monkeypatch.setenv("LANTM_KERNEL", "0")
     assert not kernel.serves(access, 32, 50, jnp.float32)
 

@@ -66,8 +66,8 @@ def test_no_room_to_wait(trained, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     experiment, task, _, learners, _ = load_learners(trained.folder)
     some = dataclasses.replace(experiment, recorded_seeds=2)
     recorder = recordings.Recorder(some, task, tmp_path)
-    recorder.add(5, learners.model)
-    recorder.add(6, learners.model)
+    recorder.add(5, learners.model, np.arange(some.seeds))
+    recorder.add(6, learners.model, np.arange(some.seeds))
     recorder.write()
     assert [(first, last) for first, last, _ in recordings.files(tmp_path)] == [(5, 5), (6, 6)]
     found = dict(recordings.load_recordings(tmp_path, some, seed=1))
@@ -106,7 +106,7 @@ def test_an_lstm_is_recorded_too(tiny: Experiment, tmp_path: pathlib.Path) -> No
     task = experiment.build_task()
     models = jax.tree.map(lambda leaf: leaf[None], machine.build(task.vocabulary, jax.random.key(0)))
     recorder = recordings.Recorder(experiment, task, tmp_path)
-    recorder.add(1, models)
+    recorder.add(1, models, np.arange(experiment.seeds))
     recorder.write()
     recorder.write()  # nothing is left to be written
     [(epoch, found)] = recordings.load_recordings(tmp_path, experiment, seed=5)
@@ -133,7 +133,7 @@ def test_problems_of_different_sizes(tmp_path: pathlib.Path) -> None:
     models = jax.tree.map(lambda leaf: leaf[None], machine.build(task.vocabulary, jax.random.key(0)))
     recorder = recordings.Recorder(experiment, task, tmp_path)
     for epoch in range(1, 7):
-        recorder.add(epoch, models)
+        recorder.add(epoch, models, np.arange(experiment.seeds))
     found = dict(recordings.load_recordings(tmp_path, experiment, seed=0))
     assert len({recording.answer_start for recording in found.values()}) > 1
     model = jax.tree.map(lambda leaf: leaf[0], models)

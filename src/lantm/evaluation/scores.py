@@ -74,6 +74,11 @@ class Scores:
             problems=right.shape[1],
         )
 
+    def among(self, places: Int[np.ndarray, " some"]) -> "Scores":
+        """Those of some of the seeds."""
+        some = {name: getattr(self, name)[places] for name in ("coarse", "fine", "first_error")}
+        return dataclasses.replace(self, **some)
+
     @property
     def best(self) -> int:
         """The seed with the best coarse score, and of those the best fine score."""

@@ -16,7 +16,7 @@ from lantm.experiments.study import Cell, Conduct, Request, Row, beside_the_pape
 from lantm.provenance import provenance
 from lantm.report import score_row
 from lantm.report.pages import Machines, try_report
-from lantm.training import Experiment, RunFolder, load_learners, train
+from lantm.training import Experiment, RunFolder, best_tests_of_starts, load_learners, train
 from lantm.training.seconds import add_seconds, seconds_spent
 
 
@@ -124,6 +124,8 @@ class TrainedCell(Cell):
             "experiment": experiment.to_json(),
             "epochs": epoch,
             "best_epochs": [int(epoch) for epoch in learners.best_epoch],
+            "chosen_starts": [int(seed) for seed in learners.seed],
+            "best_tests_of_starts": best_tests_of_starts(run),
             "tests": tests,
             "training_seconds": seconds_spent(folder),
             "problems_a_second": round(_rate(experiment, epoch, folder), 1),
@@ -208,7 +210,7 @@ def _of_tests(tests: Mapping[str, Any] | None) -> Row:
 
 
 def _rate(experiment: Experiment, epochs: int, folder: pathlib.Path) -> float:
-    """Problems trained on a second, all seeds together; compilation and tests take their time too."""
+    """Problems trained on a second, all machines together; compilation and tests take their time too."""
     recipe = experiment.recipe
-    problems = epochs * recipe.batches * recipe.batch_size * experiment.seeds
+    problems = epochs * recipe.batches * recipe.batch_size * experiment.machines
     return problems / max(seconds_spent(folder), 1e-3)

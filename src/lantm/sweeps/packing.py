@@ -31,7 +31,7 @@ class Group:
     def problems(self) -> int:
         """How many problems its machines are trained on, all together."""
         recipe = self.experiment.recipe
-        return recipe.epochs * recipe.batches * recipe.batch_size * self.experiment.seeds
+        return recipe.epochs * recipe.batches * recipe.batch_size * self.experiment.machines
 
     def to_json(self) -> dict[str, Any]:
         """The group as plain JSON values, to be sent to another machine."""

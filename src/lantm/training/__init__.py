@@ -2,7 +2,7 @@
 
 from lantm.training.experiment import Experiment, Member, ModelName
 from lantm.training.learner import EpochReport, Learner
-from lantm.training.loop import Progress, Result, load_learners, train
+from lantm.training.loop import Progress, Result, best_tests_of_starts, load_learners, train
 from lantm.training.recipe import Recipe
 from lantm.training.run_folder import RunFolder
 
@@ -16,6 +16,7 @@ __all__ = [
     "Recipe",
     "Result",
     "RunFolder",
+    "best_tests_of_starts",
     "load_learners",
     "train",
 ]

@@ -86,6 +86,11 @@ class Experiment:
             if self.recipe.mixed_lengths and self.machine.memory_limit is not None:
                 raise LantmError("problems that share a batch forget together: turn mixed_lengths or memory_limit off")
 
+    @property
+    def machines(self) -> int:
+        """How many machines are trained side by side: those of a seed are neighbours."""
+        return self.seeds * self.recipe.starts
+
     def build_task(self) -> Task:
         """The task, with this experiment's lengths."""
         task = make_task(self.task)

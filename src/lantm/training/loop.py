@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from lantm.evaluation import Examiner, Scores
-from lantm.seeds import EVALUATE, TEST, device_mesh, over_seeds, place
+from lantm.seeds import EVALUATE, SEEDS, TEST, device_mesh, over_seeds, place
 from lantm.tasks import Task
 from lantm.training.events import EventFiles
 from lantm.training.experiment import Experiment
@@ -20,6 +20,8 @@ from lantm.training.learner import EpochReport, Learner, begin, heed_test, remem
 from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
 from lantm.training.run_folder import RunFolder
+
+_BETWEEN_STARTS = 1_000_003  # seeds: far enough for no start of a seed to be another seed of the same run
 
 
 class Progress(NamedTuple):
@@ -43,27 +45,62 @@ class Result(NamedTuple):
 
 
 def start(experiment: Experiment, task: Task, mesh: Mesh) -> Learner:
-    """All seeds before their first epoch."""
-    members, rate = experiment.members, experiment.recipe.learning_rate
+    """All machines before their first epoch; those of one seed are neighbours."""
+    members, starts = experiment.members, experiment.recipe.starts
     seeds = [member.seed for member in members] or range(
         experiment.first_seed, experiment.first_seed + experiment.seeds
     )
+    numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
     initialise = over_seeds(partial(begin, experiment, task), mesh)
-    learners = initialise(place(jnp.array([*seeds], jnp.int32), mesh))
+    learners = initialise(place(jnp.array(numbers, jnp.int32), mesh))
     if members:
-        scales = jnp.array([member.learning_rate / rate for member in members], float)
-        learners = learners._replace(rate_scale=place(scales, mesh))
+        rate = experiment.recipe.learning_rate
+        scales = [member.learning_rate / rate for member in members for _ in range(starts)]
+        learners = learners._replace(rate_scale=place(jnp.array(scales, float), mesh))
     return learners
 
 
-def load_learners(folder: RunFolder) -> tuple[Experiment, Task, int, Learner, list[str]]:
-    """The newest whole checkpoint of a run, with warnings about newer ones that are damaged."""
+def start_seed(seed: int, at: int) -> int:
+    """The seed whose machine, trained alone, is the one of this start; the first is the seed's own."""
+    return (seed + at * _BETWEEN_STARTS) % SEEDS
+
+
+def load_all(folder: RunFolder) -> tuple[Experiment, Task, int, Learner, list[str]]:
+    """The newest whole checkpoint of a run, with warnings about newer ones that are damaged; every start is there."""
     experiment = folder.experiment()
     task = experiment.build_task()
-    mesh = device_mesh(experiment.seeds)
+    mesh = device_mesh(experiment.machines)
     like = jax.eval_shape(lambda: start(experiment, task, mesh))
     epoch, learners, warnings = folder.load_checkpoint(like)
     return experiment, task, epoch, place(learners, mesh), warnings
+
+
+def load_learners(folder: RunFolder) -> tuple[Experiment, Task, int, Learner, list[str]]:
+    """The same, with one learner a seed: the best of its starts."""
+    experiment, task, epoch, learners, warnings = load_all(folder)
+    return experiment, task, epoch, best_starts(experiment, learners), warnings
+
+
+def best_starts(experiment: Experiment, learners: Learner) -> Learner:
+    """Of every seed the machine with the best test so far."""
+    if experiment.recipe.starts == 1:
+        return learners
+    leading = _leading(experiment, learners)
+    return place(jax.tree.map(lambda leaf: leaf[leading], learners), device_mesh(experiment.seeds))
+
+
+def best_tests_of_starts(folder: RunFolder) -> list[list[float]]:
+    """The merit of the best test of every machine, a list a seed: what its starts were chosen by."""
+    experiment, _, _, learners, _ = load_all(folder)
+    merits = np.asarray(learners.best_score).reshape(experiment.seeds, experiment.recipe.starts)
+    return [[round(float(merit), 3) for merit in of_seed] for of_seed in merits]
+
+
+def _leading(experiment: Experiment, learners: Learner) -> Int[np.ndarray, " seeds"]:
+    """Where the machines with the best tests are, seed by seed; of equals the earlier start."""
+    starts = experiment.recipe.starts
+    scores = np.asarray(learners.best_score).reshape(experiment.seeds, starts)
+    return starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1)
 
 
 def train(
@@ -80,10 +117,10 @@ def train(
     machine: everything random is a function of seed, epoch and batch, and everything else is saved.
     """
     task, recipe = experiment.build_task(), experiment.recipe
-    mesh = device_mesh(experiment.seeds)
+    mesh = device_mesh(experiment.machines)
     done = 0
     if resume and folder.has_checkpoint():
-        _, _, done, learners, warnings = load_learners(folder)
+        _, _, done, learners, warnings = load_all(folder)
         for warning in warnings:
             warn(warning)
     else:  # also when it was killed before its first checkpoint
@@ -95,9 +132,10 @@ def train(
     keep_best = over_seeds(_remember, mesh)
     heed = over_seeds(partial(_heed, recipe), mesh)
     longest = max(task.lengths_at(scale).largest for scale in (1, *recipe.test_scales))
-    examiner = Examiner(task, longest, experiment.seeds, recipe.batch_size)
+    examiner = Examiner(task, longest, experiment.machines, recipe.batch_size)
     recorder = Recorder(experiment, task, folder.recordings_path)
     tests: dict[int, Scores] = {}
+    leading = _leading(experiment, learners)
     began = time.monotonic()
 
     with EventFiles(folder.path / "tensorboard", done) as events:
@@ -105,11 +143,11 @@ def train(
         while epoch < recipe.epochs and not stop():
             epoch += 1
             learners, report = one_epoch(learners, jnp.asarray(epoch))
-            report = jax.device_get(report)
-            recorder.add(epoch, learners.model)
+            report = EpochReport(*(values[leading] for values in jax.device_get(report)))
+            recorder.add(epoch, learners.model, leading)
             rows = _epoch_rows(experiment, epoch, report)
             if epoch % recipe.test_every == 0 or epoch == recipe.epochs:
-                tests = _test(
+                all_tests = _test(
                     examiner,
                     learners.model,
                     learners.seed,
@@ -118,11 +156,13 @@ def train(
                     TEST,
                     epoch,
                 )
-                merit = _merit([tests[scale] for scale in recipe.selecting])
+                merit = _merit([all_tests[scale] for scale in recipe.selecting])
                 learners = keep_best((learners, place(jnp.asarray(merit), mesh)), jnp.asarray(epoch))
                 if recipe.schedule == "validation":
-                    fine = np.mean([scores.fine for scores in tests.values()], axis=0, dtype=np.float32)
+                    fine = np.mean([scores.fine for scores in all_tests.values()], axis=0, dtype=np.float32)
                     learners = heed((learners, place(jnp.asarray(fine), mesh)), jnp.asarray(epoch))
+                leading = _leading(experiment, learners)
+                tests = {scale: scores.among(leading) for scale, scores in all_tests.items()}
                 rows += _test_rows(experiment, epoch, tests)
                 folder.append_metrics(rows)
                 recorder.write()
@@ -135,7 +175,7 @@ def train(
         complete = epoch >= recipe.epochs
         scores: dict[int, Scores] = {}
         if complete:
-            scores = _test(
+            found = _test(
                 examiner,
                 learners.best_model,
                 learners.seed,
@@ -144,10 +184,11 @@ def train(
                 EVALUATE,
                 0,
             )
+            scores = {scale: one.among(leading) for scale, one in found.items()}
         elif epoch > done:
             recorder.write()
             folder.save_checkpoint(epoch, learners)
-    return Result(learners, epoch, complete, scores, time.monotonic() - began)
+    return Result(best_starts(experiment, learners), epoch, complete, scores, time.monotonic() - began)
 
 
 def _remember(learner_and_merit: tuple[Learner, Any], epoch: Any) -> Learner:

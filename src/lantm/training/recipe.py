@@ -59,6 +59,8 @@ class Recipe:
     """Multiples of the training lengths to test at."""
     select_scales: tuple[int, ...] = ()
     """Which of these choose the best weights, by their mean coarse score; all of them unless given."""
+    starts: int = 1
+    """Machines a seed trains, from different weights, of which it keeps the one with the best test."""
     patience: int = 20
     """Steps in a row without a finite gradient after which a seed counts as diverged."""
 
@@ -77,7 +79,7 @@ class Recipe:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
         if not 0 <= self.plateau_start <= _LARGEST:
             raise LantmError(f"plateau_start is {self.plateau_start}: give a whole number from 0 to {_LARGEST}")
-        counts = ("epochs", "batches", "batch_size", "test_every", "test_batches", "patience")
+        counts = ("epochs", "batches", "batch_size", "test_every", "test_batches", "starts", "patience")
         for name in ("plateau_patience", "validation_memory", *counts):
             if not 1 <= getattr(self, name) <= _LARGEST:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")

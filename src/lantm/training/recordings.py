@@ -97,12 +97,12 @@ class Recorder:
         self._mesh = device_mesh(max(1, self._seeds * self._epochs))
         self._run = over_seeds(lambda run: _run(task, run), self._mesh)
         # A copy, since training overwrites the weights that it is given.
-        self._copy = jax.jit(lambda models: jax.tree.map(lambda leaf: jnp.copy(leaf[: self._seeds]), models))
+        self._copy = jax.jit(lambda models, places: jax.tree.map(lambda leaf: jnp.copy(leaf[places]), models))
 
-    def add(self, epoch: int, models: Model) -> None:
-        """Sets the weights of an epoch aside; `models` has a leading axis of seeds."""
+    def add(self, epoch: int, models: Model, places: Int[np.ndarray, " seeds"]) -> None:
+        """Sets the weights of an epoch aside; `places` say where in the leading axis of `models` the seeds are."""
         if self._seeds:
-            self._waiting.append((epoch, self._copy(models)))
+            self._waiting.append((epoch, self._copy(models, places[: self._seeds])))
             if len(self._waiting) == self._epochs:
                 self.write()
 

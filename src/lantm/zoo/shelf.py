@@ -104,7 +104,8 @@ def save(
     name = name or zoo_name(experiment)
     if not name or not all(c.isalnum() or c == "-" for c in name):
         raise LantmError(f"{name!r} cannot be the name of a machine: use letters, digits and hyphens")
-    alone = dataclasses.replace(experiment, seeds=1, first_seed=seed)
+    recipe = dataclasses.replace(experiment.recipe, starts=1)
+    alone = dataclasses.replace(experiment, seeds=1, first_seed=seed, recipe=recipe)
     path = shelf / f"{name}{_SUFFIX}"
     checkpoint.save(path, model, {**notes, "experiment": alone.to_json()})
     return path

@@ -16,7 +16,7 @@ from lantm.report import perplexity_table
 from lantm.training import Experiment
 
 PAPERS = "translation"
-"""The key space of the paper's own experiments: its cells share their trainings with the other studies."""
+"""The key space of the paper's own experiments."""
 KEY_SPACES = (
     PAPERS,
     "translation-1",
@@ -37,16 +37,19 @@ STARTS: dict[str, dict[str, Any]] = {
     "scaling-rotation": {"state_range": 1.0, "initial_step": 1.0},
 }
 """Where the origin never moves, our recipes' start there would be for ever, and one of half steps would end there."""
-LANGUAGE_KEY_SPACES = (PAPERS, "disk")
+LANGUAGE_KEY_SPACES = {PAPERS: "", "disk": "disk"}
+"""With what tells their trainings from the paper's own, as a part of names of files."""
 
 
 def _in_names(geometry: str) -> str:
-    """What tells a training in the geometry from the preset's, as a part of names of files."""
-    return "" if geometry == PAPERS else re.sub(r"[^a-z0-9]+", "-", geometry).strip("-")
+    """A geometry as a part of names of files."""
+    return re.sub(r"[^a-z0-9]+", "-", geometry).strip("-")
 
 
 def _within(experiment: Experiment, geometry: str) -> Experiment:
+    """The experiment in another key space, with one start a seed: to compare spaces, not to have the best machine."""
     changed: dict[str, Any] = {"geometry": geometry}
+    experiment = dataclasses.replace(experiment, recipe=dataclasses.replace(experiment.recipe, starts=1))
     if experiment.recipe_name != "paper":
         changed |= STARTS.get(geometry, {})
     return dataclasses.replace(experiment, machine=dataclasses.replace(experiment.machine, **changed))
@@ -74,8 +77,8 @@ def _language_cells(request: Request) -> Sequence[LanguageCell]:
     return language_cells(
         request,
         [
-            ("lantm-invnorm", dataclasses.replace(machine, geometry=geometry), _in_names(geometry))
-            for geometry in LANGUAGE_KEY_SPACES
+            ("lantm-invnorm", dataclasses.replace(machine, geometry=geometry), varied)
+            for geometry, varied in LANGUAGE_KEY_SPACES.items()
         ],
     )
 

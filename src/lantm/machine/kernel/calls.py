@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jaxtyping import Array, Float
 
-from lantm.geometry import Translation
+from lantm.geometry import Disk, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere, Translation
 from lantm.machine.access import Access
 from lantm.machine.controller import CellState
 from lantm.machine.kernel.backward import backward_kernel
@@ -20,7 +20,8 @@ from lantm.machine.kernel.heads import can_be_split
 from lantm.machine.kernel.sizes import LARGEST, ROWS, WARPS, Saved, Sizes, scalar_columns
 from lantm.machine.memory import Memory, Policy
 
-TIMED = (Translation,)  # geometries whose kernels are known to be fast; the kernels themselves serve all
+TIMED = (Translation, Rotation, ScalingRotation, RigidMotion, Sphere, Disk, Hyperbolic)
+"""Geometries whose kernels were compared with the loops on a GPU; those of others would compile, perhaps."""
 
 
 def serves(access: Access, batch: int, cells: int, dtype: Any) -> bool:
