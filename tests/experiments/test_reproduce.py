@@ -278,3 +278,17 @@ def test_from_the_zoo(bench: Bench, trained, tmp_path: pathlib.Path, monkeypatch
     monkeypatch.setattr(zoo, "names", lambda: [])
     assert list(from_zoo(study, bench.request, watch.conduct())) == []
     assert watch.said == ["the zoo has no machine for copy lantm-invnorm"]
+
+
+def test_figures_alone(bench: Bench, trained) -> None:
+    """The same training, without what is made for the eye."""
+    bench.request = dataclasses.replace(bench.request, bare=True)
+    watch = Watch(stops_after=4)
+    assert bench(watch) == [None]
+    (result,) = bench(Watch())
+    assert result is not None
+    assert list(RunFolder(bench.run).metrics()) == list(trained.folder.metrics())
+    assert not (bench.run / "report.html").exists()
+    assert not RunFolder(bench.run).recordings_path.exists()
+    bench.request = dataclasses.replace(bench.request, bare=False)
+    assert bench(Watch()) == [json.loads(bench.file.read_text())]

@@ -51,6 +51,8 @@ class Arguments:
     """The folder of the text, for language and language-geometries."""
     from_zoo: bool = False
     """Train nothing: score the machines that ship with the package."""
+    bare: bool = False
+    """Figures alone: no recordings and no report page, which take a minute a cell where there is little to train."""
     quick: bool = False
     """A small version of a few minutes on a CPU, to see it work; its figures are not the paper's."""
     again: bool = False
@@ -126,6 +128,7 @@ def _asked(chosen: Arguments) -> tuple[Study, Request]:
         scales=chosen.scales,
         problems=min(chosen.problems, 320) if chosen.quick else chosen.problems,
         data=chosen.data,
+        bare=chosen.bare,
         quick=chosen.quick,
     )
     study = STUDIES[chosen.study]

@@ -42,6 +42,8 @@ class Request:
     """Fresh problems for each figure."""
     data: pathlib.Path | None = None
     """The folder of a text, where a study needs one."""
+    bare: bool = False
+    """Nothing but figures: no recordings, no report page."""
     quick: bool = False
     """A small version of everything, for a laptop: to see it work, not to compare with the paper."""
 

@@ -79,7 +79,8 @@ class TrainedCell(Cell):
         resume = (folder / "experiment.json").exists()
         if resume:
             run = RunFolder.open(folder)
-            if run.experiment() != self.experiment:
+            experiment = run.experiment()
+            if dataclasses.replace(experiment, recorded_seeds=self.experiment.recorded_seeds) != self.experiment:
                 raise LantmError(
                     f"{folder} holds a training with other settings: --again moves it aside and begins anew, "
                     "or choose another --runs"
@@ -87,15 +88,18 @@ class TrainedCell(Cell):
             if _complete(run):
                 return True
         else:
-            run = RunFolder.create(folder, self.experiment, provenance())
-        with conduct.watch(self.experiment) as watch:
-            result = train(self.experiment, run, resume, watch, conduct.stop, conduct.say)
+            experiment = self.experiment
+            if self.request.bare:
+                experiment = dataclasses.replace(experiment, recorded_seeds=0)
+            run = RunFolder.create(folder, experiment, provenance())
+        with conduct.watch(experiment) as watch:
+            result = train(experiment, run, resume, watch, conduct.stop, conduct.say)
         add_seconds(folder, result.seconds)
-        rate = _rate(self.experiment, result.epoch, folder)
+        rate = _rate(experiment, result.epoch, folder)
         conduct.say(f"{self.run_name}: {rate:,.0f} problems a second, compilation and tests included")
-        if result.complete:
-            learners, task = result.learners, self.experiment.build_task()
-            machines = Machines(self.experiment, task, learners.best_model, learners.seed, result.epoch)
+        if result.complete and not self.request.bare:
+            learners, task = result.learners, experiment.build_task()
+            machines = Machines(experiment, task, learners.best_model, learners.seed, result.epoch)
             try_report(run, machines, conduct.say)
         return result.complete
 
