@@ -23,7 +23,7 @@ class LanguageRecipe:
     """What the rate is multiplied with when the validation perplexity exceeds that of the epoch before."""
     clip: float | None = 10.0
     """The largest norm of the whole gradient; None does not clip."""
-    epochs: int = 40
+    epochs: int = 30
     """Times that the training text is read."""
     batch_size: int = 32
     """Columns of the text that are read side by side."""

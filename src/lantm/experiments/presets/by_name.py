@@ -40,13 +40,13 @@ def preset(task: str, model: ModelName, recipe: str = "paper") -> Experiment:
     if model == "lstm":
         machine = LstmConfig(**_LSTM_SIZES.get(name, {}))
         # No schedule, and tests every 200 epochs (appendix, "Training and testing").
-        training = Recipe(learning_rate=0.0002, schedule="constant", test_every=200, epochs=10_000)
+        training = Recipe(learning_rate=0.0002, schedule="constant", test_every=200, epochs=3000)
     else:
         sizes = _SIZES.get(name, {})
         if model == "lantm-softmax":
             sizes = {"weighting": "softmax", **sizes, **_SOFTMAX_SIZES.get(name, {})}
         machine = LantmConfig(**sizes)
-        training = Recipe(learning_rate=_RATES.get(name, 0.02))
+        training = Recipe(learning_rate=_RATES.get(name, 0.02), epochs=1500)
     if recipe == "robust":
         machine, training = _robust(machine, training)
     elif recipe == "demo":

@@ -37,6 +37,8 @@ STARTS: dict[str, dict[str, Any]] = {
     "scaling-rotation": {"state_range": 1.0, "initial_step": 1.0},
 }
 """Where the origin never moves, our recipes' start there would be for ever, and one of half steps would end there."""
+EPOCHS = 1000
+"""Half of what our recipe takes for the best machines."""
 LANGUAGE_KEY_SPACES = {PAPERS: "", "disk": "disk"}
 """With what tells their trainings from the paper's own, as a part of names of files."""
 
@@ -56,9 +58,10 @@ def _within(experiment: Experiment, geometry: str) -> Experiment:
 
 
 def _cells(request: Request) -> list[TrainedCell]:
+    epochs = request.epochs or (None if request.quick else EPOCHS)
     return [
         TrainedCell(
-            experiment=_within(requested(task, "lantm-invnorm", request), geometry),
+            experiment=_within(requested(task, "lantm-invnorm", dataclasses.replace(request, epochs=epochs)), geometry),
             scales=request.scales or (1, 2, 4),
             figures=sequence_figures(task, "lantm-invnorm") if geometry == PAPERS else {},
             request=request,
