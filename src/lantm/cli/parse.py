@@ -38,13 +38,22 @@ def described(form: Any, *more: str) -> str:
 
 
 def published(command: str, arguments: Sequence[str]) -> str:
-    """The command as results name it: where a text lies is of one computer only."""
-    words = list(arguments)
-    for at, word in enumerate(words):
-        if word.startswith("--data="):
-            words[at] = "--data=FOLDER"
-        elif word == "--data" and at + 1 < len(words):
-            words[at + 1] = "FOLDER"
+    """The command as results name it: where files lie is of one computer only.
+
+    >>> published("reproduce", ["language", "--data", "texts", "--seeds", "2", "--out=there"])
+    'lantm reproduce language --data FOLDER --seeds 2'
+    """
+    words: list[str] = []
+    rest = iter(arguments)
+    for word in rest:
+        flag, given, _ = word.partition("=")
+        if flag not in ("--data", "--out", "--runs"):
+            words.append(word)
+            continue
+        if not given:
+            next(rest, None)
+        if flag == "--data":
+            words += [flag, "FOLDER"]
     return shlex.join(["lantm", *command.split(), *words])
 
 
