@@ -87,9 +87,10 @@ def test_keys(lantm, run_folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
 def test_where_a_text_lies_is_not_published() -> None:
     assert (
         published("language eval", ["a run", "--data=/x", "--json"])
-        == "lantm language eval 'a run' --data=FOLDER --json"
+        == "lantm language eval 'a run' --data FOLDER --json"
     )
-    assert published("reproduce", ["language", "--data", "/x"]) == "lantm reproduce language --data FOLDER"
+    asked = ["language", "--data", "/x", "--out", "there", "--runs=here", "--seeds", "2"]
+    assert published("reproduce", asked) == "lantm reproduce language --data FOLDER --seeds 2"
 
 
 def test_help(lantm) -> None:
