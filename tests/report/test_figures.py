@@ -158,6 +158,34 @@ def test_reads_that_lost_the_line_are_shown_with_it(tmp_path: pathlib.Path) -> N
     assert len(keys.marks("end-writes-0")) == 0, "unless it is out of sight"
 
 
+def test_an_idle_head_is_not_zoomed_at(tmp_path: pathlib.Path) -> None:
+    """A second read head far from every memory is in the overview only; one that is as near as the first is shown."""
+    recording = copying(60)
+    heads = recording.heads
+
+    def beside(away: float) -> Drawing:
+        other = heads.keys[:, :1] + np.array([0.0, away])
+        gates = np.zeros((recording.steps, 3))
+        two = dataclasses.replace(
+            heads,
+            read_heads=2,
+            keys=np.concatenate([other, heads.keys], axis=1),
+            key_gates=gates,
+            action_gates=gates,
+        )
+        return drawn(dataclasses.replace(recording, heads=two), tmp_path, "keys")
+
+    keys = beside(away=100.0)
+    assert len(keys.marks("overview-reads-0")) == len(keys.marks("overview-reads-1")) == 61
+    for name in ("beginning", "end"):
+        assert len(keys.marks(f"{name}-reads-0")) == 0
+        assert 12 <= len(keys.marks(f"{name}-reads-1")) < 16
+    assert "beginning: reads 1 to 12 of head 2" in (tmp_path / "keys.svg").read_text()
+    keys = beside(away=1.0)
+    assert len(keys.marks("end-reads-0")) >= 12
+    assert "of head" not in (tmp_path / "keys.svg").read_text()
+
+
 def test_several_heads(tmp_path: pathlib.Path) -> None:
     recording = wandering(7, wrong=(3,), reads=2, writes=3)
     keys, heads, start = drawn(recording, tmp_path, "keys"), recording.heads, recording.answer_start

@@ -14,6 +14,7 @@ from lantm.report.figures.scene import (
     all_keys,
     around,
     everything,
+    heads_at_work,
     lay_out,
     limits,
     mark_size,
@@ -50,7 +51,12 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
         left = margin + at * (side + gap)
         axes = figure.add_axes((left / WIDTH, bottom / height, side / WIDTH, side / height), gid=name)
         shown = parts_shown(recording).get(name)
-        caption = name if shown is None else f"{name}: reads {shown.start + 1} to {shown.stop}"
+        caption = name
+        if shown is not None:
+            caption = f"{name}: reads {shown.start + 1} to {shown.stop}"
+            at_work = heads_at_work(scene, shown, flat)
+            if len(at_work) < heads.read_heads:
+                caption += f" of head {' and '.join(str(head + 1) for head in at_work)}"
         axes.set_title(caption, fontsize=9 if len(boxes) == 3 else 8, pad=4)
         draw_scene(axes, scene, flat, box, name, side)
         if shown is not None:

@@ -9,6 +9,7 @@ from lantm.evaluation import Heads, Recording
 from lantm.report.projection import Points, Projection
 
 _ZOOMED = 12  # reads in a picture of a part
+_FAR = 5.0  # times as far as another head, or as one memory is from the next
 
 
 class Scene(NamedTuple):
@@ -82,9 +83,24 @@ def everything(scene: Scene, flat: Projection) -> Points:
     return np.concatenate(parts if scene.mistake is None else [*parts, scene.mistake])
 
 
+def heads_at_work(scene: Scene, reads: slice, flat: Projection) -> list[int]:
+    """The heads that read near memories; one that is far away from all of them is idle, and tells nothing.
+
+    Far is a few times as far as another head, and as memories are from each other. Where all are as far, or where
+    pictures are of places over time, all are meant.
+    """
+    heads = list(range(scene.reads.shape[1]))
+    if not flat.equal or not len(scene.writes):
+        return heads
+    apart = scene.reads[reads][:, :, None] - scene.writes
+    nearest = np.sqrt(np.nan_to_num(np.sum(apart**2, axis=-1), nan=np.inf).min(axis=-1))
+    usual = np.median(nearest, axis=0)
+    return [head for head in heads if usual[head] <= max(_FAR * usual.min(), _FAR * _spacing(scene.writes))]
+
+
 def zoomed(scene: Scene, reads: slice, flat: Projection) -> Box:
-    """Around some reads of the answer, with the memories beside them."""
-    points = scene.reads[reads].reshape(-1, 2)
+    """Around some reads of the answer by the heads at work, with the memories beside them."""
+    points = scene.reads[reads][:, heads_at_work(scene, reads, flat)].reshape(-1, 2)
     # A few steps at least; but near the rim of a disk a step is small.
     least = 0.0 if flat.bounded else 1.5 * _spacing(scene.writes)
     box = around(points, flat, margin=0.12, least=least)
