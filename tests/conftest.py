@@ -1,5 +1,6 @@
 """What many tests share: one cache of compiled programs, one small trained run, and the command line."""
 
+import importlib.metadata
 import os
 import pathlib
 import shutil
@@ -10,7 +11,12 @@ import jax
 import pytest
 
 # Tests compile much and run little: code that is quick to make is better than code that is quick.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# The second flag is known to some versions; others end the process at its name.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0"
+    + (" --xla_cpu_use_fusion_emitters=false" if importlib.metadata.version("jaxlib").startswith("0.10.") else ""),
+)
 
 from lantm.cli import main
 from lantm.machine import LantmConfig

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import bench_tables
 import gallery_pages
 import geometry_tables
 import language_tables
@@ -36,23 +37,6 @@ def demo() -> str:
     return study_tables.table(head, rows) + _origin("results/demo.json", record["scored"])
 
 
-def bench() -> str:
-    """Times of one step of training, and the memory it takes."""
-    cpu = _result("bench-cpu")
-    rows = [
-        [row["name"], f"{row['milliseconds']:.1f}", f"{row['ratio']:.2f}"] for row in cpu["batch"] if row["group"] == 1
-    ]
-    text = "Copy, 32 problems of 130 steps, forward and backward, on two CPU cores:\n\n"
-    text += study_tables.table(["", "ms", "times ours"], rows) + _origin("results/bench-cpu.json", cpu)
-    first, last = cpu["length"][0], next(row for row in cpu["length"] if row["length"] == 1024)
-    ours = last["peak_megabytes"] / first["peak_megabytes"]
-    plain = last["plain_peak_megabytes"] / first["plain_peak_megabytes"]
-    return (
-        text
-        + f"\n\nFrom length 64 to 1,024 its peak memory grows {ours:.1f} times, plain autodiff's {plain:.0f} times."
-    )
-
-
 # By page, the blocks that are written between <!-- name --> and <!-- /name -->.
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {
@@ -62,7 +46,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "programs": partial(study_tables.programs, ROOT),
         "language": partial(language_tables.perplexities, ROOT, "results"),
         "gallery": partial(gallery_pages.overview, ROOT),
-        "bench": bench,
+        "bench": partial(bench_tables.everything, ROOT),
     },
     "docs/figures.md": {"recordings": partial(gallery_pages.recording_cost, ROOT)},
     "docs/gallery.md": {"gallery": partial(gallery_pages.every_figure, ROOT)},
@@ -70,6 +54,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),
     },
+    "docs/robust-recipe.md": {"robust": partial(study_tables.robust, ROOT)},
     "docs/geometries.md": {
         "costs": partial(geometry_tables.costs, ROOT),
         "solved": partial(geometry_tables.solved, ROOT),

@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import statistics
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,6 +64,30 @@ def sequences(root: pathlib.Path) -> str:
             at = [_row(cells[recipe].get((task, model)), scale) for scale in (1, 2)]
             row += [*map(_ours, at), ", ".join(_solved(one) for one in at if one)]
         rows.append(row)
+    return results.table(head, rows)
+
+
+def robust(root: pathlib.Path) -> str:
+    """What `robust` makes of every seed, and what of every single start."""
+    results = Results(root, "sequences")
+    rows = []
+    for (task, model), result in results.cells("robust").items():
+        if model != "lantm-invnorm":
+            continue
+        scales = [_row(result, scale) for scale in (1, 2)]
+        starts = [merit for of_seed in result["best_tests_of_starts"] for merit in of_seed]
+        lowest = [min(row["coarse_by_seed"]) for row in scales if row]
+        perfect = sum(merit >= 101 for merit in starts)  # 100% coarse, and a hundredth of 100% fine
+        rows.append(
+            [
+                task,
+                *(_solved(row) for row in scales if row),
+                *(f"{low:.1f}%" for low in lowest),
+                f"{perfect} of {len(starts)}",
+                f"{min(100.0, statistics.median(starts)):.0f}%",
+            ]
+        )
+    head = ["task", "seeds that solve 1x", "2x", "worst seed: 1x", "2x", "starts with a perfect test", "median start"]
     return results.table(head, rows)
 
 

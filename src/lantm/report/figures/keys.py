@@ -43,7 +43,8 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
     parts = {name: zoomed(scene, reads, flat) for name, reads in parts_shown(recording).items()}
     boxes = {"overview": around(everything(scene, flat), flat, margin=0.06), **parts}
     margin, gap = (0.55, 0.52) if len(boxes) == 3 else (0.5, 0.46)
-    side = (WIDTH - margin - (len(boxes) - 1) * gap - 0.07) / len(boxes)
+    # On the right there is room for half the number of a tick that stands at the edge.
+    side = (WIDTH - margin - (len(boxes) - 1) * gap - 0.2) / len(boxes)
     figure = new_figure(height=side + 0.7 + bottom)
     heading(figure, title, _with_note(subtitle, flat.note))
     height = figure.get_size_inches()[1]
