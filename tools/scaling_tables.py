@@ -67,8 +67,10 @@ def _from_steps(root: pathlib.Path) -> str:
             *rows,
             "",
             f"So many minutes of training if every key space costs what the plane does: a step of 8 runs "
-            f"{eight / one:.2f} times one of one run, and that {start:.2f} + {slope:.4f} ms a symbol of input and answer, as timed in "
+            f"{eight / one:.2f} times one of one run, and that {start:.2f} + {slope:.4f} ms a symbol "
+            "of input and answer, as timed in "
             f"[{path.name}](../results/{path.name}) ({found['device']}). Compilation, half a minute or a minute "
-            f"of a CPU core a cell, and tests come on top; the longest of the {len(cells)} cells trains for {max(minutes):.1f} minutes.",
+            f"of a CPU core a cell, and tests come on top; the longest of the {len(cells)} cells trains for "
+            f"{max(minutes):.1f} minutes.",
         ]
     )
