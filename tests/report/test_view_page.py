@@ -111,6 +111,32 @@ def test_pointing_into_the_pictures(open_page: Open) -> None:
     assert {f"Step {step}" for step in range(1, 9)} <= found
 
 
+def test_the_view_of_the_read_head_is_of_one_that_reads(open_page: Open) -> None:
+    """The first of two heads is far away from every memory: the view is around the second."""
+    recording = acting.copying(40)
+    heads = recording.heads
+    idle = np.full_like(heads.keys[:, :1], 500.0)
+    gates = np.zeros((recording.steps, 3))
+    two = dataclasses.replace(
+        heads,
+        read_heads=2,
+        keys=np.concatenate([idle, heads.keys], axis=1),
+        key_gates=gates,
+        action_gates=gates,
+        read_weights=np.repeat(heads.read_weights, 2, axis=1),
+    )
+    scene = acting.pack(dataclasses.replace(recording, heads=two), acting.COPY, acting.PLANE)
+    page = open_page(page_of(acting.machine("seed 0", scene)))
+    page.page.locator('[data-view="here"]').first.click()
+    keys = page.page.locator("canvas.keys").first.bounding_box()
+    found = set()
+    for share in range(0, 101, 2):
+        page.page.mouse.move(keys["x"] + keys["width"] * share / 100, keys["y"] + keys["height"] / 2 + 6)
+        page.settle()
+        found.add(page.text(".words").partition(".")[0])
+    assert len(found) >= 5, "memories beside each other, each in a place of its own"
+
+
 def test_the_key_space_is_zoomed_and_moved(open_page: Open) -> None:
     page = open_page(page_of(acting.machine("seed 0", acting.scene(40))))
     page.press("a", "Shift+ArrowRight", "Shift+ArrowRight")

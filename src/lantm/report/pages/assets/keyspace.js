@@ -116,14 +116,17 @@ class KeySpace {
     const { width, height } = this.canvas.getBoundingClientRect();
     const few = Math.min(clamp(Math.floor(Math.min(width, height) / 26), 5, 14), scene.slots); // with room for symbols
     if (view === "here" && scene.reads) {
-      // The memories next to the read head: as many as in the views of the beginning and the end.
-      const [x, y] = scene.place(focus.step, 0);
-      const distances = Float64Array.from({ length: scene.slots }, (_, slot) => {
-        const [kx, ky] = scene.address(slot);
-        return Math.hypot(kx - x, ky - y);
-      });
+      // The memories next to a read head, as many as in the views of the beginning and the end; of several heads the
+      // one that is next to a memory, since another may be far away from all of them, and idle.
+      const from = (head) => {
+        const [x, y] = scene.place(focus.step, head);
+        const apart = (slot) => Math.hypot(scene.address(slot)[0] - x, scene.address(slot)[1] - y);
+        return { place: [x, y], distances: Float64Array.from({ length: scene.slots }, (_, slot) => apart(slot)) };
+      };
+      const heads = Array.from({ length: scene.reads }, (_, head) => from(head));
+      const { place, distances } = heads.reduce((one, other) => (min(other.distances) < min(one.distances) ? other : one));
       const reach = distances.slice().sort()[few - 1];
-      places.push([x, y]);
+      places.push(place);
       for (let slot = 0; slot < scene.slots; slot++) if (distances[slot] <= reach) places.push(scene.address(slot));
       return places;
     }
