@@ -83,11 +83,13 @@ def robust(root: pathlib.Path) -> str:
                 task,
                 *(_solved(row) for row in scales if row),
                 *(f"{low:.1f}%" for low in lowest),
+                *(_solved(row) for row in result["final"]),
                 f"{perfect} of {len(starts)}",
                 f"{min(100.0, statistics.median(starts)):.0f}%",
             ]
         )
-    head = ["task", "seeds that solve 1x", "2x", "worst seed: 1x", "2x", "starts with a perfect test", "median start"]
+    head = ["task", "seeds that solve 1x", "2x", "worst seed: 1x", "2x"]
+    head += ["last weights: 1x", "2x", "starts with a perfect test", "median start"]
     return results.table(head, rows)
 
 
