@@ -54,7 +54,8 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
         shown = parts_shown(recording).get(name)
         caption = name
         if shown is not None:
-            caption = f"{name}: reads {shown.start + 1} to {shown.stop}"
+            reads = "reads " if len(boxes) == 3 else ""  # four captions in a row are short
+            caption = f"{name}: {reads}{shown.start + 1} to {shown.stop}"
             at_work = heads_at_work(scene, shown, flat)
             if len(at_work) < heads.read_heads:
                 caption += f" of head {' and '.join(str(head + 1) for head in at_work)}"
