@@ -11,6 +11,7 @@ from lantm.evaluation import Examiner, Scores
 from lantm.seeds import EVALUATE, TEST
 from lantm.tasks import Lengths, Task
 from lantm.training import Experiment, Progress, Result, RunFolder, train
+from lantm.training.loop import _merit
 
 # Coarse scores of the seeds in the tests of epochs 2, 4 and 6.
 COARSE = {2: [90, 10, 20, 0], 4: [50, 30, 20, 0], 6: [60, 20, 20, 0]}
@@ -117,3 +118,14 @@ def test_the_best_weights_are_those_of_the_selecting_scales(
     experiment = dataclasses.replace(tiny, recipe=recipe, recorded_seeds=0)
     result = train(experiment, RunFolder.create(tmp_path / "run", experiment, {}))
     assert result.learners.best_epoch.tolist() == [expected] * 4
+
+
+def test_lucky_tests_at_long_lengths_do_not_outweigh_short_ones() -> None:
+    """A seed a column: what is best by its mean, and what is best by what it solves, shorter lengths first."""
+
+    def scores(*coarse: float) -> Scores:
+        return Scores("copy", Lengths(2, 4), np.array(coarse), np.zeros(len(coarse)), np.zeros(len(coarse)), problems=1)
+
+    tests = [scores(100, 100, 100, 50), scores(95, 99, 95, 100), scores(60, 20, 100, 100)]
+    assert np.argsort(_merit(tests, shorter_first=False)).tolist() == [1, 3, 0, 2]
+    assert np.argsort(_merit(tests, shorter_first=True)).tolist() == [3, 0, 2, 1]

@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Float, Int
 
-from lantm.evaluation import Examiner, Scores
+from lantm.evaluation import SOLVED, Examiner, Scores
 from lantm.seeds import EVALUATE, SEEDS, TEST, device_mesh, over_seeds, place
 from lantm.tasks import Task
 from lantm.training.events import EventFiles
@@ -21,6 +21,7 @@ from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
 from lantm.training.run_folder import RunFolder
 
+_BEYOND_ALL_SCORES = 1000  # more than any mean of scores
 _BETWEEN_STARTS = 1_000_003  # seeds: far enough for no start of a seed to be another seed of the same run
 
 
@@ -156,7 +157,7 @@ def train(
                     TEST,
                     epoch,
                 )
-                merit = _merit([all_tests[scale] for scale in recipe.selecting])
+                merit = _merit([all_tests[scale] for scale in sorted(recipe.selecting)], recipe.shorter_first)
                 learners = keep_best((learners, place(jnp.asarray(merit), mesh)), jnp.asarray(epoch))
                 if recipe.schedule == "validation":
                     fine = np.mean([scores.fine for scores in all_tests.values()], axis=0, dtype=np.float32)
@@ -215,11 +216,15 @@ def _test(
     }
 
 
-def _merit(tests: list[Scores]) -> Float[np.ndarray, " seeds"]:
-    """What "best" means: the mean coarse score over the selecting scales, and the fine score between equals."""
-    coarse = np.mean([scores.coarse for scores in tests], axis=0)
+def _merit(tests: list[Scores], shorter_first: bool) -> Float[np.ndarray, " seeds"]:
+    """What "best" means: the mean coarse score over the selecting scales, and the fine score between equals.
+
+    With `shorter_first`, before all that, how many of the scales are solved without one shorter that is not.
+    """
+    coarse = np.array([scores.coarse for scores in tests])
     fine = np.mean([scores.fine for scores in tests], axis=0)
-    return (coarse + 0.01 * fine).astype(np.float32)
+    solved = np.cumprod(coarse >= SOLVED, axis=0).sum(axis=0) if shorter_first else 0
+    return (_BEYOND_ALL_SCORES * solved + coarse.mean(axis=0) + 0.01 * fine).astype(np.float32)
 
 
 def _epoch_rows(experiment: Experiment, epoch: int, report: EpochReport) -> list[dict[str, Any]]:

@@ -59,6 +59,8 @@ class Recipe:
     """Multiples of the training lengths to test at."""
     select_scales: tuple[int, ...] = ()
     """Which of these choose the best weights, by their mean coarse score; all of them unless given."""
+    shorter_first: bool = False
+    """What is solved of these counts first, from the shortest on: no lucky test at a long one outweighs a short one."""
     starts: int = 1
     """Machines a seed trains, from different weights, of which it keeps the one with the best test."""
     patience: int = 20
