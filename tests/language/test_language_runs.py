@@ -1,10 +1,12 @@
 """Whole trainings on a small text: they learn, and stopped and resumed they end the same."""
 
 import json
+import logging
 import math
 import pathlib
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -52,6 +54,29 @@ def test_watchers_are_told(finished) -> None:
     assert all(progress.words_per_second > 0 for progress in seen)
     assert {progress.epoch for progress in seen} == {1, 2, 3}
     assert ended[0].perplexity.shape == (2,)
+
+
+def test_looking_at_a_training_compiles_nothing(
+    language: Make, corpus: Corpus, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program compiled for every look would be kept: in an hour of training that takes gigabytes."""
+    monkeypatch.setattr(loop, "_SECONDS_A_CALL", 0.0)  # a piece a call: as many looks as there are pieces
+    compiled: list[str] = []
+    looks: list[int] = []
+    with jax.log_compiles():
+        logger = logging.getLogger("jax._src.interpreters.pxla")
+        handler = logging.Handler()
+        handler.emit = lambda record: compiled.append(record.getMessage())  # type: ignore[method-assign]
+        logger.addHandler(handler)
+        try:
+            experiment = language(epochs=2)
+            folder = RunFolder.create(tmp_path / "run", experiment, {})
+            train(experiment, corpus, folder, watch=lambda progress: looks.append(len(compiled)))
+        finally:
+            logger.removeHandler(handler)
+    assert len(looks) > 30
+    assert looks[0] > 0, "what is compiled is seen"
+    assert len(set(looks)) < 6, "some of it at the first look and at the end of the first epoch, then nothing"
 
 
 def test_epochs_are_whole(finished, corpus: Corpus) -> None:

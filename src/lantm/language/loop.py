@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from lantm.errors import LantmError
 from lantm.language.corpus import Corpus, read_corpus
@@ -112,6 +112,7 @@ def train(
     """
     recipe, mesh = experiment.recipe, device_mesh(experiment.seeds)
     text = cut(corpus.train, recipe.batch_size, recipe.steps, corpus.end)
+    mask = np.asarray(text.mask)
     validate, test = (
         Examiner(part, corpus.end, experiment.seeds, recipe.batch_size, recipe.steps)
         for part in (corpus.valid, corpus.test)
@@ -134,7 +135,7 @@ def train(
 
     def report(validation: Perplexity | None) -> None:
         seconds = time.monotonic() - began
-        losses = _training_losses(learners, piece, text.mask)
+        losses = _training_losses(learners, piece, mask)
         rate = np.asarray(learners.rate)
         progress = LanguageProgress(
             epoch + 1, piece, text.number, np.exp(losses), rate, validation, words / seconds, seconds
@@ -152,7 +153,7 @@ def train(
                 report(None)
             if piece == text.number:
                 validation = validate(learners.model)
-                rows = _rows(experiment, epoch + 1, learners, _training_losses(learners, piece, text.mask), validation)
+                rows = _rows(experiment, epoch + 1, learners, _training_losses(learners, piece, mask), validation)
                 report(validation)
                 losses = place(jnp.asarray(validation.losses, jnp.float32), mesh)
                 learners = close((learners, losses), jnp.asarray(epoch + 1))
@@ -191,9 +192,14 @@ class _Pace:
             self.pieces = max(1, int(min(fitting, 8 * self.pieces)))
 
 
-def _training_losses(learners: LanguageLearner, piece: int, mask: Any) -> Float[np.ndarray, " seeds"]:
-    """The mean surprise a word in the pieces that were read so far in this epoch, with the weights of each moment."""
-    surprises = np.asarray(learners.surprises[:, :piece], np.float64)
+def _training_losses(
+    learners: LanguageLearner, piece: int, mask: Bool[np.ndarray, "pieces steps batch"]
+) -> Float[np.ndarray, " seeds"]:
+    """The mean surprise a word in the pieces that were read so far in this epoch, with the weights of each moment.
+
+    NumPy cuts the arrays: JAX would compile a program for every number of pieces, and keep it.
+    """
+    surprises = np.asarray(learners.surprises, np.float64)[:, :piece]
     return surprises.sum(axis=1) / max(int(mask[:piece].sum()), 1)
 
 
