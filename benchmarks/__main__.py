@@ -19,7 +19,9 @@ RESULTS = pathlib.Path(__file__).parent.parent / "results"
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=20, help="rounds of interleaved timings (default 20)")
+    parser.add_argument(
+        "--repetitions", type=int, default=20, help="timed runs of each contender, in interleaved turns (default 20)"
+    )
     parser.add_argument("--quick", action="store_true", help="a minute, not ten: short lengths, few seeds; not saved")
     parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES, help="which tables (default: all)")
     parser.add_argument("--longest", type=int, default=4096, help="the longest length timed (default 4096)")

@@ -114,7 +114,7 @@ def against_torch(repetitions: int) -> list[dict[str, Any]]:
             f"PyTorch, compiled step, threads {threads}": torch_step(traced, threads),
             f"torch.nn.LSTM(50) alone, threads {threads}": bare_lstm(threads),
         }
-        times = interleaved(contenders, repetitions if threads == 1 else max(3, repetitions // 4))
+        times = interleaved(contenders, repetitions)
         rows += [
             {"name": name, "group": threads, "milliseconds": round(time, 3), "ratio": round(time / times["lantm"], 3)}
             for name, time in times.items()

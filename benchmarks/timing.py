@@ -8,20 +8,24 @@ import jax
 import numpy as np
 
 
-def interleaved(contenders: Mapping[str, Callable[[], Any]], repetitions: int, warm_up: int = 2) -> dict[str, float]:
-    """Median milliseconds of each contender; each round runs all of them, so that noise falls on all alike.
+TURN = 4  # runs in a row that are not timed, and then as many that are
 
-    In a round, a contender first runs once without being timed: in a training, too, a step follows one of its own
-    kind, and finds in the caches what that one left there, not what another program did.
+
+def interleaved(contenders: Mapping[str, Callable[[], Any]], repetitions: int, warm_up: int = 2) -> dict[str, float]:
+    """Median milliseconds of each contender; each round has a turn of all of them, so that noise falls on all alike.
+
+    A training is one step after another of the same kind. So a turn begins with runs that are not timed: they find
+    caches full of what others left there, and cores that have gone to sleep while another program used fewer.
     """
     for run in contenders.values():
         for _ in range(warm_up):
             jax.block_until_ready(run())
     times: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(repetitions):
+    for _ in range(-(-repetitions // TURN)):
         for name, run in contenders.items():
-            jax.block_until_ready(run())
-            began = time.perf_counter()
-            jax.block_until_ready(run())
-            times[name].append(time.perf_counter() - began)
+            for at in range(2 * TURN):
+                began = time.perf_counter()
+                jax.block_until_ready(run())
+                if at >= TURN:
+                    times[name].append(time.perf_counter() - began)
     return {name: 1e3 * float(np.median(taken)) for name, taken in times.items()}
