@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-
 TURN = 4  # runs in a row that are not timed, and then as many that are
 
 
