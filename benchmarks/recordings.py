@@ -37,9 +37,9 @@ class Timed(Recorder):
     spent: ClassVar[list[tuple[float, float]]] = []  # by epoch
     _adding = False
 
-    def add(self, epoch: int, models: Any) -> None:
+    def add(self, epoch: int, models: Any, places: Any) -> None:
         then, self._adding = now(), True
-        super().add(epoch, models)
+        super().add(epoch, models, places)
         self._adding = False
         self.spent.append(since(then))
 
