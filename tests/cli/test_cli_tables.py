@@ -46,7 +46,7 @@ def shown(losses: list[float], diverged: list[bool], terminal: bool = False) -> 
     console = Console(file=file, width=80, force_terminal=terminal)
     test = Scores("copy", Lengths(2, 64), np.array([100.0, 50, 0]), np.array([100.0, 75, 1]), np.zeros(3), problems=1)
     with TrainingDisplay(console, EXPERIMENT) as display:
-        for epoch in (1, 20, 1000):
+        for epoch in (1, 20, 1500):
             report = EpochReport(
                 loss=np.array(losses),
                 gradient_norm=np.ones(3),
@@ -55,7 +55,7 @@ def shown(losses: list[float], diverged: list[bool], terminal: bool = False) -> 
                 diverged=np.array(diverged),
             )
             tests: dict[int, Any] = {1: test, 2: test} if epoch > 1 else {}
-            display.update(Progress(epoch, 1000, report, tests, 36_000.0))
+            display.update(Progress(epoch, 1500, report, tests, 36_000.0))
     return file.getvalue()
 
 
@@ -65,7 +65,7 @@ def test_progress_in_a_file_is_a_line_a_test() -> None:
     assert " ".join(lines[1].split()) == "epoch time loss rate 1x coarse fine solved 2x coarse fine solved"
     assert lines[2].split()[:5] == ["20", "36000", "s", "0.2500", "0.0012"]
     assert lines[2].split()[5:8] == ["100.0%", "100.0%", "1/3"]
-    assert lines[3].split()[0] == "1000"
+    assert lines[3].split()[0] == "1500"
     assert max(map(len, lines)) <= 80
 
 
@@ -85,4 +85,4 @@ def test_a_warning_is_shown_as_it_is() -> None:
 def test_progress_on_a_terminal_is_live() -> None:
     text = shown([4.5, 0.25, 6.0], [False] * 3, terminal=True)
     assert "loss 0.2500 (median 4.5000), rate 0.0012" in text
-    assert "1000/1000" in text
+    assert "1500/1500" in text

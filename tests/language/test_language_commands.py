@@ -159,7 +159,7 @@ def test_reproduce(lantm, text_folder: pathlib.Path, tmp_path: pathlib.Path, mon
     assert (result["epochs"], len(result["tests"])) == (2, 2)
     assert result["training_seconds"] > 0
     assert str(text_folder) not in json.dumps(result)
-    assert result["command"].startswith("lantm reproduce language --data FOLDER --out")
+    assert result["command"].startswith("lantm reproduce language --data FOLDER --models lstm")
     again = lantm(*asked)
     assert again.status == 0
     assert "epoch" not in again.out

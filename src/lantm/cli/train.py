@@ -131,9 +131,10 @@ def free_folder(path: pathlib.Path) -> pathlib.Path:
 def _train(experiment: Experiment, folder: RunFolder, resume: bool, as_json: bool) -> int:
     # With --json, standard output belongs to the result.
     console = Console(stderr=as_json)
+    starts = f", {experiment.recipe.starts} starts each," if experiment.recipe.starts > 1 else ""
     say(
         console,
-        f"training {experiment.seeds} seeds of {experiment.model} on {experiment.task}, "
+        f"training {experiment.seeds} seeds{starts} of {experiment.model} on {experiment.task}, "
         f"recipe {experiment.recipe_name}, into {folder.path}",
     )
     with interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
