@@ -63,6 +63,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/scaling.md": {
         "cost": partial(scaling_tables.cost, ROOT),
         "faults": partial(scaling_tables.faults, ROOT),
+        "soak": partial(scaling_tables.soak, ROOT),
     },
     "docs/language.md": {
         "perplexities": partial(language_tables.perplexities, ROOT, "../results"),

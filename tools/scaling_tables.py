@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 import numpy as np
+from study_tables import table
 
 from lantm.experiments import STUDIES, Request, TrainedCell
 from lantm.tasks import make_task
@@ -26,6 +27,23 @@ def faults(root: pathlib.Path) -> str:
         f"<sub>[results/reliability.json](../results/reliability.json), {made['date'][:10]}, {made['device']}</sub>"
     )
     return "\n".join(["| fault | survived | which means |", "| --- | --- | --- |", *rows, "", origin])
+
+
+def soak(root: pathlib.Path) -> str:
+    """How much memory grew in an hour of training."""
+    path = root / "results" / "soak.json"
+    if not path.exists():
+        return "Not run yet: `python -m benchmarks.soak` does it."
+    found = json.loads(path.read_text())
+    sizes = ("after_warm_up_mb", "at_the_end_mb", "largest_mb")
+    rows = [
+        [kind, f"{one['minutes']:g}", f"{one['epochs']:,}", *(f"{one[size]:,.0f}" for size in sizes)]
+        for kind, one in sorted(found.items(), reverse=True)
+    ]
+    head = ["", "minutes", "epochs", "MB after warm-up", "MB at the end", "MB at most"]
+    made = found["training"]
+    origin = f"<sub>[results/soak.json](../results/soak.json), {made['date'][:10]}, {made['device']}</sub>"
+    return f"{table(head, rows)}\n\n{origin}"
 
 
 def cost(root: pathlib.Path) -> str:
