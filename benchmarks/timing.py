@@ -13,8 +13,9 @@ TURN = 4  # runs in a row that are not timed, and then as many that are
 def interleaved(contenders: Mapping[str, Callable[[], Any]], repetitions: int, warm_up: int = 2) -> dict[str, float]:
     """Median milliseconds of each contender; each round has a turn of all of them, so that noise falls on all alike.
 
-    A training is one step after another of the same kind. So a turn begins with runs that are not timed: they find
-    caches full of what others left there, and cores that have gone to sleep while another program used fewer.
+    A training is one step after another of the same kind. So a turn begins with runs that are not timed. This choice
+    matters: timed singly, in turn with PyTorch, our step takes up to a fifth longer than by itself, for reasons that
+    were not established (docs/machine.md, "How sure the ratios are").
     """
     for run in contenders.values():
         for _ in range(warm_up):
