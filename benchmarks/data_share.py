@@ -19,7 +19,7 @@ from jaxtyping import Array, Int
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.timing import interleaved
+from benchmarks.timing import command, interleaved
 from lantm.experiments import MODELS, preset
 from lantm.provenance import provenance
 from lantm.seeds import TRAIN, device_mesh, over_seeds, place, seed_key, shared_key, use_all_cores
@@ -90,7 +90,7 @@ def main() -> None:
         table.add_row(*map(str, row.values()))
     Console().print(table)
     path = chosen.out or RESULTS / f"data-share-{jax.default_backend()}.json"
-    record = {"command": "python -m benchmarks.data_share", **provenance(), "repetitions": chosen.repetitions}
+    record = {"command": command("data_share"), **provenance(), "repetitions": chosen.repetitions}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
     print(f"written to {path.name}")

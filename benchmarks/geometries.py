@@ -18,6 +18,7 @@ from rich.progress import track
 
 from benchmarks.__main__ import RESULTS, table
 from benchmarks.recipe_batch import LENGTH, loss_and_gradients, problems
+from benchmarks.timing import command
 from lantm.geometry import make_geometry
 from lantm.machine import LantmConfig
 from lantm.provenance import provenance
@@ -97,7 +98,7 @@ def main() -> None:
     origin = provenance()
     rows = measure(tuple(dict.fromkeys((BASE, *chosen.only))), chosen.repetitions)
     record = {
-        "command": "python -m benchmarks.geometries",
+        "command": command("geometries"),
         **origin,
         "batch": "copy, 32 problems of 130 steps, forward and backward",
         "repetitions": chosen.repetitions,

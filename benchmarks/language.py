@@ -17,6 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.timing import command, interleaved
 from lantm.experiments import MODELS, language_machine
 from lantm.language import LanguageExperiment, LanguageRecipe
 from lantm.language.learner import read_and_learn
@@ -69,7 +70,6 @@ def throughput(model: str, seeds: int, pieces: int, calls: int) -> dict[str, Any
 
 def parts(repetitions: int) -> list[dict[str, Any]]:
     """Where the time of one piece goes: the output layer, and the machines without it."""
-    from benchmarks.timing import interleaved
     from lantm.language import reading
 
     recipe = LanguageRecipe()
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=5, help="calls that are timed (default 5)")
     parser.add_argument("--out", type=pathlib.Path, help="write here instead of results/language-speed-PLATFORM.json")
     chosen = parser.parse_args()
-    record: dict[str, Any] = {"command": "python -m benchmarks.language", **provenance()}
+    record: dict[str, Any] = {"command": command("language"), **provenance()}
     record["load_before"] = round(os.getloadavg()[0], 1)  # on a CPU that others use, times say little
     record["configuration"] = {"vocabulary": VOCABULARY, "tokens": TOKENS, **vars(LanguageRecipe())}
     record["training"] = [

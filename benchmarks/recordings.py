@@ -16,7 +16,8 @@ from lantm.seeds import use_all_cores
 
 use_all_cores()
 
-from lantm.experiments import preset  # noqa: E402 (devices are settled first)
+from benchmarks.timing import command  # noqa: E402 (devices are settled first)
+from lantm.experiments import preset  # noqa: E402
 from lantm.provenance import provenance  # noqa: E402
 from lantm.training import Progress, RunFolder, loop, train  # noqa: E402
 from lantm.training.recordings import Recorder  # noqa: E402
@@ -96,7 +97,7 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path, help="a JSON file to write")
     chosen = parser.parse_args()
     record = {
-        "command": "python -m benchmarks.recordings",
+        "command": command("recordings"),
         **measure(chosen.task, chosen.seeds, chosen.epochs),
         **provenance(),
     }

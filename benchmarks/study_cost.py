@@ -19,6 +19,7 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.timing import command
 from lantm.experiments import STUDIES, Request, TrainedCell
 from lantm.provenance import provenance
 from lantm.training import Experiment, RunFolder, train
@@ -62,7 +63,7 @@ def main() -> None:
         table.add_row(str(row["devices"]), f"{row['hours']:g}")
     Console().print(table)
     record: dict[str, Any] = {
-        "command": "python -m benchmarks.study_cost",
+        "command": command("study_cost"),
         **provenance(),
         "recipe": chosen.recipe,
         "cells": len(cells),

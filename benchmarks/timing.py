@@ -1,5 +1,7 @@
 """Timing on a shared machine: every contender in turn, many times, and the median of each."""
 
+import shlex
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,3 +31,10 @@ def interleaved(contenders: Mapping[str, Callable[[], Any]], repetitions: int, w
                 if at >= TURN:
                     times[name].append(time.perf_counter() - began)
     return {name: 1e3 * float(np.median(taken)) for name, taken in times.items()}
+
+
+def command(module: str) -> str:
+    """The command that this process was started with, but for where its results go: that is of one computer only."""
+    words = iter(sys.argv[1:])
+    kept = [word for word in words if not (word == "--out" and next(words, True)) and not word.startswith("--out=")]
+    return shlex.join(["python", "-m", f"benchmarks.{module}", *kept])

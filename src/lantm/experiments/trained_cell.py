@@ -112,7 +112,8 @@ class TrainedCell(Cell):
         chosen = score(learners.best_model, learners.seed, choosing, CHOOSING)
         best = score(learners.best_model, learners.seed, self.request.problems, REPORTING)
         last = score(learners.model, learners.seed, self.request.problems, REPORTING)
-        tests = _tests(run.metrics(), experiment)
+        metrics = list(run.metrics())
+        tests = _tests(metrics, experiment)
         rows, final = [], []
         for scale in self.scales:
             label, seed = f"{scale}x", chosen[f"{scale}x"].best
@@ -131,6 +132,7 @@ class TrainedCell(Cell):
             "chosen_starts": [int(seed) for seed in learners.seed],
             "best_tests_of_starts": best_tests_of_starts(run),
             "tests": tests,
+            "steps_without_finite_gradient": sum(row.get("skipped", 0) for row in metrics),
             "training_seconds": seconds_spent(folder),
             "problems_a_second": round(_rate(experiment, epoch, folder), 1),
             "scoring_seconds": round(time.monotonic() - began, 1),
