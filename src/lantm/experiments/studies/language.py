@@ -52,9 +52,9 @@ class LanguageCell(Cell):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        return {"task": "language", "model": self.experiment.model} | (
-            {"variation": self.varied} if self.varied else {}
-        )
+        machine = self.experiment.machine
+        geometry = {"geometry": machine.geometry} if isinstance(machine, LantmConfig) else {}
+        return {"task": "language", "model": self.experiment.model, **geometry}
 
     def check(self) -> None:
         self.corpus.check_columns(self.experiment.recipe.batch_size)
