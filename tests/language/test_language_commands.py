@@ -176,7 +176,7 @@ def test_key_spaces_of_language(text_folder: pathlib.Path) -> None:
     plane, disk = STUDIES["language-geometries"].selected(request)
     assert plane.run_name in {cell.run_name for cell in STUDIES["language"].selected(request)}
     assert disk.name == "lantm-invnorm-disk"
-    assert disk.labels["variation"] == "disk"
+    assert (plane.labels["geometry"], disk.labels["geometry"]) == ("translation", "disk")
     assert isinstance(disk, LanguageCell)
     assert disk.experiment.machine == dataclasses.replace(plane.experiment.machine, geometry="disk")
 
