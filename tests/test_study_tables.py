@@ -145,7 +145,7 @@ def test_perplexities(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -
     monkeypatch.syspath_prepend(ROOT / "tools")
     import language_tables
 
-    for make in (language_tables.perplexities, language_tables.speed, language_tables.keys):
+    for make in (language_tables.perplexities, language_tables.speed, language_tables.keys, language_tables.key_spaces):
         assert make(tmp_path, "results").startswith("Not run yet")
     usual = {"perplexity": 121.04, "median_perplexity": 125.0, "seeds": 4, "best_seed": 6, "pass": True}
     scored = {"date": "2026-11-15T10:00:00+00:00", "device": "gpu: 1 x NVIDIA H200"}
@@ -156,3 +156,38 @@ def test_perplexities(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -
     assert found[2] == ["lstm", "130", "124", "121.0", "121.0", "125.0 of 4", "6", "pass"]
     assert found[3][:5] == ["lantm-invnorm", "128", "123", "-", "-"]
     assert text.endswith("[lstm](results/language/lstm.json) 2026-11-15, gpu: 1 x NVIDIA H200; -: not run</sub>")
+
+
+def test_key_spaces_of_language(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import language_tables
+
+    rows = [
+        {"perplexity": 131.04, "median_perplexity": 133.0, "perplexity_by_seed": [134.96, 131.04]},
+        {"perplexity": 121.04, "median_perplexity": 123.0, "perplexity_by_seed": [124.96, 121.04]},
+    ]
+    scored = {"date": "2026-11-15T10:00:00+00:00", "device": "gpu: 1 x NVIDIA H200"}
+    write(tmp_path, "language-geometries", "lantm-invnorm-disk", {"rows": rows, "scored": scored})
+    text = language_tables.key_spaces(tmp_path, "results")
+    assert lines(text)[2:] == [["`disk`", "131.0", "121.0", "123.0", "121.0, 125.0"]]
+    assert "[disk](results/language-geometries/lantm-invnorm-disk.json) 2026-11-15" in text
+
+
+def test_what_drawing_programs_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import bench_tables
+
+    assert bench_tables.drawing(tmp_path).startswith("Not run yet")
+    row = {
+        "model": "lstm",
+        "seeds": 8,
+        "milliseconds_a_batch": 9.76,
+        "drawing_percent": 1.684,
+        "problems_a_second": 26226.3,
+    }
+    record = {"date": "2026-11-15T10:00:00+00:00", "device": "gpu: H200", "note": "beside others", "rows": [row]}
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "data-share-gpu.json").write_text(json.dumps(record))
+    text = bench_tables.drawing(tmp_path)
+    assert lines(text)[2:] == [["gpu", "lstm", "8", "26,226", "9.8", "1.68%"]]
+    assert text.endswith("gpu: H200 (beside others)</sub>")

@@ -56,21 +56,26 @@ def speed(root: pathlib.Path, results: str) -> str:
             ]
             for row in result["training"]
         ]
-        origins.append(f"[{platform}]({results}/language-speed-{platform}.json) {_origin(result)}")
+        note = f" ({result['note']})" if "note" in result else ""
+        origins.append(f"[{platform}]({results}/language-speed-{platform}.json) {_origin(result)}{note}")
     head = ["device", "model", "seeds at once", "words a second, all seeds", "an epoch", "waiting for data"]
     return _with_origins(head, rows, origins, "python -m benchmarks.language")
 
 
+MACHINES = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lantm-invnorm-disk": "InvNorm in the disk"}
+"""Those with heads, by the names of their files."""
+
+
 def keys(root: pathlib.Path, results: str) -> str:
     """What the heads of a trained machine did."""
-    rows, origins = [], []
-    for model in ("lantm-invnorm", "lantm-softmax"):
-        found = _read(root, f"language-keys-{model}.json")
+    rows, origins, figures = [], [], ""
+    for name, machine in MACHINES.items():
+        found = _read(root, f"language-keys-{name}.json")
         if found is None:
             continue
         rows.append(
             [
-                model,
+                machine,
                 f"{found['first_read_norm']:.3g} → {found['last_read_norm']:.3g}",
                 f"{found['first_write_norm']:.3g} → {found['last_write_norm']:.3g}",
                 f"{found['distance']:.3g}",
@@ -78,21 +83,34 @@ def keys(root: pathlib.Path, results: str) -> str:
                 f"{found['shared_over']:.1f} of {found['remembered']:.0f}",
             ]
         )
-        origins.append(f"[{model}]({results}/language-keys-{model}.json) {_origin(found['scored'])}")
+        origins.append(f"[{machine}]({results}/language-keys-{name}.json) {_origin(found['scored'])}")
+        if (root / "docs" / f"language-keys-{name}.png").exists():
+            figures += f"\n\n![Where the heads of {machine} went](language-keys-{name}.png)"
     head = [
-        "model",
+        "machine",
         "norm of read keys, first → last",
         "of write keys",
         "read key to the middle of the memories",
         "memories around their middle",
         "memories a reading is spread over",
     ]
-    figures = [
-        f"\n\n![Where the heads of {model} went](language-keys-{model}.png)"
-        for model in ("lantm-invnorm", "lantm-softmax")
-        if (root / "docs" / f"language-keys-{model}.png").exists()
-    ]
-    return _with_origins(head, rows, origins, "lantm language keys RUN") + "".join(figures)
+    return _with_origins(head, rows, origins, "lantm language keys RUN") + figures
+
+
+def key_spaces(root: pathlib.Path, results: str) -> str:
+    """InvNorm with keys in the plane and in the disk."""
+    rows, origins = [], []
+    for name, space in (("lantm-invnorm", "translation"), ("lantm-invnorm-disk", "disk")):
+        result = _read(root, f"language-geometries/{name}.json")
+        if result is None:
+            continue
+        validation, test = result["rows"]
+        by_seed = ", ".join(f"{one:.1f}" for one in sorted(test["perplexity_by_seed"]))
+        row = [f"`{space}`", f"{validation['perplexity']:.1f}", f"{test['perplexity']:.1f}"]
+        rows.append([*row, f"{test['median_perplexity']:.1f}", by_seed])
+        origins.append(f"[{space}]({results}/language-geometries/{name}.json) {_origin(result['scored'])}")
+    head = ["key space", "validation, best seed", "test", "test, median", "test of every seed"]
+    return _with_origins(head, rows, origins, "lantm reproduce language-geometries --data FOLDER")
 
 
 def _read(root: pathlib.Path, name: str) -> dict[str, Any] | None:

@@ -54,11 +54,16 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),
     },
+    "docs/programs.md": {
+        "programs": partial(study_tables.programs, ROOT),
+        "drawing": partial(bench_tables.drawing, ROOT),
+    },
     "docs/robust-recipe.md": {"robust": partial(study_tables.robust, ROOT)},
     "docs/geometries.md": {
         "costs": partial(geometry_tables.costs, ROOT),
         "solved": partial(geometry_tables.solved, ROOT),
         "scores": partial(geometry_tables.scores, ROOT),
+        "language": partial(language_tables.key_spaces, ROOT, "../results"),
     },
     "docs/scaling.md": {
         "cost": partial(scaling_tables.cost, ROOT),

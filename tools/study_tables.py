@@ -3,7 +3,6 @@
 import json
 import math
 import pathlib
-import statistics
 from collections.abc import Iterable
 from typing import Any
 
@@ -77,19 +76,20 @@ def robust(root: pathlib.Path) -> str:
         scales = [_row(result, scale) for scale in (1, 2)]
         starts = [merit for of_seed in result["best_tests_of_starts"] for merit in of_seed]
         lowest = [min(row["coarse_by_seed"]) for row in scales if row]
-        perfect = sum(merit >= 101 for merit in starts)  # 100% coarse, and a hundredth of 100% fine
+        # A merit has a thousand for every length that is solved, from the shortest on (`Recipe.shorter_first`).
+        solving = [sum(merit >= 1000 * lengths for merit in starts) for lengths in (1, 2, 3)]
         rows.append(
             [
                 task,
                 *(_solved(row) for row in scales if row),
                 *(f"{low:.1f}%" for low in lowest),
                 *(_solved(row) for row in result["final"]),
-                f"{perfect} of {len(starts)}",
-                f"{min(100.0, statistics.median(starts)):.0f}%",
+                f"{solving[0]} of {len(starts)}",
+                *map(str, solving[1:]),
             ]
         )
     head = ["task", "seeds that solve 1x", "2x", "worst seed: 1x", "2x"]
-    head += ["last weights: 1x", "2x", "starts with a perfect test", "median start"]
+    head += ["last weights: 1x", "2x", "starts that solve 1x", "2x", "4x"]
     return results.table(head, rows)
 
 

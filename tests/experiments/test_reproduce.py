@@ -109,6 +109,7 @@ def test_what_a_result_says(done: Bench, trained) -> None:
 
     _, task, _, learners, _ = load_learners(trained.folder)
     assert result["best_epochs"] == learners.best_epoch.tolist()
+    assert result["steps_without_finite_gradient"] == [0, 0, 0, 0]
     examiner = Examiner(task, 8, 4)
     for scale, row, final in zip((1, 2), result["rows"], result["final"], strict=True):
         lengths = task.lengths_at(scale)
@@ -292,3 +293,16 @@ def test_figures_alone(bench: Bench, trained) -> None:
     assert not RunFolder(bench.run).recordings_path.exists()
     bench.request = dataclasses.replace(bench.request, bare=False)
     assert bench(Watch()) == [json.loads(bench.file.read_text())]
+
+
+def test_steps_that_were_left_out(done: Bench) -> None:
+    """Every row has the count so far: the last one is a seed's."""
+    metrics = done.run / "metrics.jsonl"
+    rows = [json.loads(line) for line in metrics.read_text().splitlines()]
+    for row in rows:
+        if "skipped" in row and row["seed"] == 2:
+            row["skipped"] = row["epoch"] // 2
+    metrics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (result,) = done(Watch())
+    assert result is not None
+    assert result["steps_without_finite_gradient"] == [0, 0, 3, 0]

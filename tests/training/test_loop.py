@@ -10,7 +10,7 @@ import pytest
 from lantm.evaluation import Examiner, Scores
 from lantm.seeds import EVALUATE, TEST
 from lantm.tasks import Lengths, Task
-from lantm.training import Experiment, Progress, Result, RunFolder, train
+from lantm.training import Experiment, Progress, Recipe, Result, RunFolder, train
 from lantm.training.loop import _merit
 
 # Coarse scores of the seeds in the tests of epochs 2, 4 and 6.
@@ -127,5 +127,12 @@ def test_lucky_tests_at_long_lengths_do_not_outweigh_short_ones() -> None:
         return Scores("copy", Lengths(2, 4), np.array(coarse), np.zeros(len(coarse)), np.zeros(len(coarse)), problems=1)
 
     tests = [scores(100, 100, 100, 50), scores(95, 99, 95, 100), scores(60, 20, 100, 100)]
-    assert np.argsort(_merit(tests, shorter_first=False)).tolist() == [1, 3, 0, 2]
-    assert np.argsort(_merit(tests, shorter_first=True)).tolist() == [3, 0, 2, 1]
+    assert np.argsort(_merit(tests, Recipe())).tolist() == [1, 3, 0, 2]
+    assert np.argsort(_merit(tests, Recipe(shorter_first=True))).tolist() == [3, 0, 2, 1]
+
+
+def test_either_score_may_choose() -> None:
+    one = Scores("copy", Lengths(2, 4), np.array([9.0, 8, 9]), np.array([60.0, 70, 65]), np.zeros(3), problems=1)
+    assert np.argsort(_merit([one], Recipe())).tolist() == [1, 0, 2]
+    assert np.argsort(_merit([one], Recipe(select_by="fine"))).tolist() == [0, 2, 1]
+    assert (one.best, one.best_by("coarse"), one.best_by("fine")) == (2, 2, 1)

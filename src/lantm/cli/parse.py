@@ -37,18 +37,20 @@ def described(form: Any, *more: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in (*paragraphs, *more))
 
 
-def published(command: str, arguments: Sequence[str]) -> str:
+def published(command: str, arguments: Sequence[str], run: str | None = None) -> str:
     """The command as results name it: where files lie is of one computer only.
 
     >>> published("reproduce", ["language", "--data", "texts", "--seeds", "2", "--out=there"])
     'lantm reproduce language --data FOLDER --seeds 2'
+    >>> published("language keys", ["my/run", "--save", "there"], run="my/run")
+    'lantm language keys RUN'
     """
     words: list[str] = []
     rest = iter(arguments)
     for word in rest:
         flag, given, _ = word.partition("=")
-        if flag not in ("--data", "--out", "--runs"):
-            words.append(word)
+        if flag not in ("--data", "--out", "--runs", "--save"):
+            words.append("RUN" if word == run else word)
             continue
         if not given:
             next(rest, None)

@@ -5,7 +5,7 @@ that are right as a whole (section 4.1 of the paper).
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,8 @@ from lantm.evaluation.answer import answer
 from lantm.machine import Model
 from lantm.seeds import device_mesh, over_seeds, place, seed_key, shared_key
 from lantm.tasks import Lengths, Task
+
+Score = Literal["coarse", "fine"]
 
 SOLVED = 99.0  # percent: a seed whose coarse score is at least this solves the task at that length
 
@@ -82,7 +84,19 @@ class Scores:
     @property
     def best(self) -> int:
         """The seed with the best coarse score, and of those the best fine score."""
-        return int(np.lexsort((self.fine, self.coarse))[-1])
+        return self.best_by("coarse")
+
+    def best_by(self, score: Score) -> int:
+        """The seed with the best of this score, and of those the best of the other."""
+        return int(np.lexsort(self._ranking(score)[::-1])[-1])
+
+    def merit(self, score: Score) -> Float[np.ndarray, " seeds"]:
+        """Much the same as one number a seed, whose mean over several lengths makes sense."""
+        first, second = self._ranking(score)
+        return first + 0.01 * second
+
+    def _ranking(self, score: Score) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
+        return (self.coarse, self.fine) if score == "coarse" else (self.fine, self.coarse)
 
     def row(self, best: int | None = None) -> dict[str, Any]:
         """The row of JSON that all commands print: the best seed, the median, and how many solve it.

@@ -21,9 +21,10 @@ def promote(
     problems: int = 3200,
     shelf: pathlib.Path = zoo.SHELF,
 ) -> zoo.Shipped:
-    """Puts a machine of a run into the zoo: the given seed's, or the one with the best mean coarse score.
+    """Puts a machine of a run into the zoo: the given seed's, or the one with the best mean score.
 
-    It is chosen and scored at the given multiples of the training lengths, or at the task's usual ones.
+    Which score that is, the recipe says (`select_by`). It is chosen and scored at the given multiples of the training
+    lengths, or at the task's usual ones.
     """
     experiment, task, _, learners, _ = load_learners(run)
     labels = {f"{scale}x": task.lengths_at(scale) for scale in scales or task.usual_scales}
@@ -31,7 +32,7 @@ def promote(
         choosing = Scorer(task, labels, experiment.seeds)(
             learners.best_model, learners.seed, min(CHOOSING_PROBLEMS, problems), CHOOSING
         )
-        merit = np.mean([scores.coarse + 0.01 * scores.fine for scores in choosing.values()], axis=0)
+        merit = np.mean([scores.merit(experiment.recipe.select_by) for scores in choosing.values()], axis=0)
         index = int(np.argmax(merit))
     else:
         index = experiment.seed_index(seed)

@@ -15,7 +15,7 @@ CHOOSING, REPORTING = 0, 1
 """Which problems: the reported ones are those that `lantm eval` draws unless told otherwise."""
 
 BATCH = 32  # problems of one length
-CHOOSING_PROBLEMS = 640
+CHOOSING_PROBLEMS = 3200
 
 
 class Scorer:

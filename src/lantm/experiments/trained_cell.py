@@ -116,7 +116,8 @@ class TrainedCell(Cell):
         tests = _tests(metrics, experiment)
         rows, final = [], []
         for scale in self.scales:
-            label, seed = f"{scale}x", chosen[f"{scale}x"].best
+            label = f"{scale}x"
+            seed = chosen[label].best_by(experiment.recipe.select_by)
             final.append(score_row(experiment, label, last[label], seed) | self.extra)
             row = score_row(experiment, label, best[label], seed) | self.extra
             row |= {"final_coarse": final[-1]["coarse"], "final_fine": final[-1]["fine"]}
@@ -132,7 +133,7 @@ class TrainedCell(Cell):
             "chosen_starts": [int(seed) for seed in learners.seed],
             "best_tests_of_starts": best_tests_of_starts(run),
             "tests": tests,
-            "steps_without_finite_gradient": sum(row.get("skipped", 0) for row in metrics),
+            "steps_without_finite_gradient": _skipped(metrics, experiment),
             "training_seconds": seconds_spent(folder),
             "problems_a_second": round(_rate(experiment, epoch, folder), 1),
             "scoring_seconds": round(time.monotonic() - began, 1),
@@ -191,6 +192,12 @@ def _tests(metrics: Iterable[Row], experiment: Experiment) -> dict[str, Any]:
         }
         for scale, by_epoch in found.items()
     }
+
+
+def _skipped(metrics: Iterable[Row], experiment: Experiment) -> list[int]:
+    """Steps that were left out since their gradient had overflowed, seed by seed; each row has the count so far."""
+    counts = {row["seed"]: row["skipped"] for row in metrics if "skipped" in row}
+    return [counts[experiment.first_seed + index] for index in range(experiment.seeds)]
 
 
 def _of_tests(tests: Mapping[str, Any] | None) -> Row:

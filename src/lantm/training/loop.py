@@ -157,7 +157,7 @@ def train(
                     TEST,
                     epoch,
                 )
-                merit = _merit([all_tests[scale] for scale in sorted(recipe.selecting)], recipe.shorter_first)
+                merit = _merit([all_tests[scale] for scale in sorted(recipe.selecting)], recipe)
                 learners = keep_best((learners, place(jnp.asarray(merit), mesh)), jnp.asarray(epoch))
                 if recipe.schedule == "validation":
                     fine = np.mean([scores.fine for scores in all_tests.values()], axis=0, dtype=np.float32)
@@ -216,15 +216,16 @@ def _test(
     }
 
 
-def _merit(tests: list[Scores], shorter_first: bool) -> Float[np.ndarray, " seeds"]:
-    """What "best" means: the mean coarse score over the selecting scales, and the fine score between equals.
+def _merit(tests: list[Scores], recipe: Recipe) -> Float[np.ndarray, " seeds"]:
+    """What "best" means: the mean score over the selecting scales, and the other score between equals.
 
     With `shorter_first`, before all that, how many of the scales are solved without one shorter that is not.
     """
-    coarse = np.array([scores.coarse for scores in tests])
-    fine = np.mean([scores.fine for scores in tests], axis=0)
-    solved = np.cumprod(coarse >= SOLVED, axis=0).sum(axis=0) if shorter_first else 0
-    return (_BEYOND_ALL_SCORES * solved + coarse.mean(axis=0) + 0.01 * fine).astype(np.float32)
+    merit = np.mean([scores.merit(recipe.select_by) for scores in tests], axis=0)
+    if recipe.shorter_first:
+        solved = np.cumprod([scores.coarse >= SOLVED for scores in tests], axis=0).sum(axis=0)
+        merit = merit + _BEYOND_ALL_SCORES * solved
+    return merit.astype(np.float32)
 
 
 def _epoch_rows(experiment: Experiment, epoch: int, report: EpochReport) -> list[dict[str, Any]]:

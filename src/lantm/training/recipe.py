@@ -58,7 +58,9 @@ class Recipe:
     test_scales: tuple[int, ...] = (1, 2)
     """Multiples of the training lengths to test at."""
     select_scales: tuple[int, ...] = ()
-    """Which of these choose the best weights, by their mean coarse score; all of them unless given."""
+    """Which of these choose the best weights, by their mean score; all of them unless given."""
+    select_by: Literal["coarse", "fine"] = "coarse"
+    """The score that chooses, of the best weights and of the best seed; the other decides between equals."""
     shorter_first: bool = False
     """What is solved of these counts first, from the shortest on: no lucky test at a long one outweighs a short one."""
     starts: int = 1

@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> int:
     record |= {name: round(value, 4) for name, value in found._asdict().items()}
     if chosen.save:
         origin = {
-            "command": published("language keys", arguments),
+            "command": published("language keys", arguments, run=str(chosen.run)),
             "experiment": experiment.published(),
             "epoch": run.epoch,
             "best_epoch": int(run.learners.best_epoch[index]),
