@@ -107,14 +107,16 @@ def test_one_step_of_the_lstm(layers: int) -> None:
     carried = jax.tree.map(
         lambda x: jnp.asarray(np.random.default_rng(0).normal(size=x.shape)), model.begin(len(symbols), slots=0)
     )
-    hidden, after = model.run(jnp.array([symbols]), Schedule(jnp.array(1), jnp.ones(len(symbols), int)), carried)
+    outputs, after = model.run(jnp.array([symbols]), Schedule(jnp.array(1), jnp.ones(len(symbols), int)), carried)
     for problem, symbol in enumerate(symbols):
-        before = [(np.asarray(s.hidden[problem]), np.asarray(s.cell[problem])) for s in carried]
+        before = [
+            (np.asarray(hidden[problem]), np.asarray(cell[problem])) for hidden, cell in zip(*carried, strict=True)
+        ]
         expected = oracle.lstm_step(parameters.layers, before, parameters.embedding[symbol])
-        assert_near(hidden[0, problem], expected[-1][0])
-        for ours, theirs in zip(after, expected, strict=True):
-            assert_near(ours.hidden[problem], theirs[0])
-            assert_near(ours.cell[problem], theirs[1])
+        assert_near(outputs[0, problem], expected[-1][0])
+        for layer, (hidden, cell) in enumerate(expected):
+            assert_near(after.hidden[layer, problem], hidden)
+            assert_near(after.cell[layer, problem], cell)
 
 
 # Whole sequences.

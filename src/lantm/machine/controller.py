@@ -10,20 +10,20 @@ from jaxtyping import Array, Float
 class CellState(NamedTuple):
     """What an LSTM carries from step to step."""
 
-    hidden: Float[Array, "batch cells"]
-    cell: Float[Array, "batch cells"]
+    hidden: Float[Array, "*batch cells"]
+    cell: Float[Array, "*batch cells"]
 
 
 def lstm_cell(
-    preactivation: Float[Array, "batch 4*cells"], cell: Float[Array, "batch cells"]
-) -> tuple[CellState, Float[Array, "batch 4*cells"]]:
+    preactivation: Float[Array, "*batch 4*cells"], cell: Float[Array, "*batch cells"]
+) -> tuple[CellState, Float[Array, "*batch 4*cells"]]:
     """The next state from the weighted sum of all inputs, and the open gates on the way to it.
 
     The sum and the gates are, side by side: input gate, forget gate, output gate, candidate.
     """
     cells = cell.shape[-1]
     gates = jnp.concatenate(
-        [jax.nn.sigmoid(preactivation[:, : 3 * cells]), jnp.tanh(preactivation[:, 3 * cells :])], axis=-1
+        [jax.nn.sigmoid(preactivation[..., : 3 * cells]), jnp.tanh(preactivation[..., 3 * cells :])], axis=-1
     )
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     cell = forget_gate * cell + input_gate * candidate
@@ -31,11 +31,11 @@ def lstm_cell(
 
 
 def lstm_cell_backward(
-    gates: Float[Array, "batch 4*cells"],
-    before: Float[Array, "batch cells"],
-    cell: Float[Array, "batch cells"],
+    gates: Float[Array, "*batch 4*cells"],
+    before: Float[Array, "*batch cells"],
+    cell: Float[Array, "*batch cells"],
     cotangent: CellState,
-) -> tuple[Float[Array, "batch 4*cells"], Float[Array, "batch cells"]]:
+) -> tuple[Float[Array, "*batch 4*cells"], Float[Array, "*batch cells"]]:
     """The cotangents of the weighted sum and of the cell before, from the gates and the cells on both sides.
 
     Written out, because the activations are at hand: the derivative of each is a polynomial in its value.

@@ -10,16 +10,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.geometry import Translation
-from lantm.machine.access import Access, Position
 from lantm.machine.controller import CellState
-from lantm.machine.memory import Grow, Memory, Window
 from lantm.machine.model import Linear, Model, Output, lstm_matrices
-from lantm.machine.recurrence import Schedule, State, Weights, recur
-from lantm.machine.weighting import InvNorm
-
-# A layer is the recurrence of a machine without heads: the same loop, the same backward pass.
-_NO_HEADS = Access(Translation(1), InvNorm(), memory_width=0, read_heads=0, write_heads=0)
+from lantm.machine.recurrence import Schedule
+from lantm.machine.stack import Climbed, StackWeights, climb
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,20 +58,6 @@ class Layer(eqx.Module):
             inputs, config.cells, config.cells, key, config.weight_range, config.forget_bias
         )
 
-    def __call__(
-        self, below: Float[Array, "time batch inputs"], state: CellState, steps: Int[Array, ""]
-    ) -> tuple[Float[Array, "time batch cells"], CellState]:
-        """The layer's output at every step, and its final state."""
-        batch, cells = state.hidden.shape
-        weights = Weights(self.recurrent, jnp.zeros((cells, 0)), jnp.zeros((0,)))
-        nowhere = Position(jnp.zeros((batch, 0, 1)), jnp.zeros((batch, 0, 1)))
-        start = State(jnp.zeros((batch, 0)), state.hidden, state.cell, nowhere)
-        nothing = Memory(jnp.zeros((batch, 0, 1)), jnp.zeros((batch, 0, 0)), jnp.zeros((batch, 0)))
-        zero = jnp.zeros((), jnp.int32)
-        schedule = Schedule(steps, jnp.zeros((batch,), jnp.int32))
-        path = recur(_NO_HEADS, Grow(), weights, self.inputs(below), start, nothing, Window(zero, zero), schedule)
-        return path.states.hidden, CellState(path.state.hidden, path.state.cell)
-
 
 class Start(eqx.Module):
     """The learnable initial state."""
@@ -118,18 +98,15 @@ class Lstm(Model):
             jax.random.uniform(cell_key, shape, minval=-bound, maxval=bound),
         )
 
-    def begin(self, batch_size: int, slots: int) -> list[CellState]:
+    def begin(self, batch_size: int, slots: int) -> CellState:
         """The learnable start of every layer; an LSTM has no memory to make room in."""
         start = self.start if self.config.learn_start else jax.lax.stop_gradient(self.start)
-        shape = (batch_size, self.config.cells)
-        return [
-            CellState(jnp.broadcast_to(hidden, shape), jnp.broadcast_to(cell, shape))
-            for hidden, cell in zip(start.hidden, start.cell, strict=True)
-        ]
+        shape = (self.config.layers, batch_size, self.config.cells)
+        return CellState(*(jnp.broadcast_to(part[:, None], shape) for part in (start.hidden, start.cell)))
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: list[CellState]
-    ) -> tuple[Float[Array, "time batch cells"], list[CellState]]:
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: CellState
+    ) -> tuple[Float[Array, "time batch cells"], CellState]:
         """The top layer's output at every step, and the final state of every layer."""
         below = self.embedding[inputs]
         if self.decoder is None:
@@ -146,13 +123,26 @@ class Lstm(Model):
 
 
 def _climb(
-    layers: list[Layer],
-    below: Float[Array, "time batch inputs"],
-    carried: list[CellState],
-    steps: Int[Array, ""],
-) -> tuple[Float[Array, "time batch cells"], list[CellState]]:
+    layers: list[Layer], below: Float[Array, "time batch inputs"], carried: CellState, steps: Int[Array, ""]
+) -> Climbed:
+    if jax.default_backend() != "cpu":
+        return _climb_at_once(layers, below, carried, steps)
+    # A CPU starts a product at no cost: it does layers one after the other, which wastes no product on zeros.
     ends = []
-    for layer, state in zip(layers, carried, strict=True):
-        below, end = layer(below, state, steps)
+    for index, layer in enumerate(layers):
+        start = jax.tree.map(lambda leaf, index=index: leaf[index : index + 1], carried)
+        below, end = _climb_at_once([layer], below, start, steps)
         ends.append(end)
-    return below, ends
+    return Climbed(below, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *ends))
+
+
+def _climb_at_once(
+    layers: list[Layer], below: Float[Array, "time batch inputs"], carried: CellState, steps: Int[Array, ""]
+) -> Climbed:
+    lowest, *others = layers
+    recurrent = [layer.recurrent for layer in layers]
+    if others:
+        from_below = [jnp.zeros_like(lowest.recurrent), *(layer.inputs.weight for layer in others)]
+        recurrent = [jnp.concatenate(pair) for pair in zip(recurrent, from_below, strict=True)]
+    biases = [layer.inputs.bias for layer in layers]
+    return climb(StackWeights(jnp.stack(recurrent), jnp.stack(biases)), below @ lowest.inputs.weight, carried, steps)
