@@ -25,9 +25,16 @@ from lantm.training import Experiment, Recipe, Result, RunFolder, train
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiling takes most of the time: a program is compiled once, also for the processes that tests start."""
+    """Compiling takes most of the time: a program is compiled once, also for the processes that tests start.
+
+    And for all workers of pytest-xdist. One may find what another has not yet written to its end: then it is
+    compiled again, and the warning about it is passed over (pyproject.toml).
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
+    folder.mkdir(exist_ok=True)
     settings = {
-        "jax_compilation_cache_dir": str(tmp_path_factory.mktemp("compiled")),
+        "jax_compilation_cache_dir": str(folder),
         "jax_persistent_cache_min_compile_time_secs": 0.2,
         "jax_persistent_cache_min_entry_size_bytes": 0,
     }

@@ -30,11 +30,20 @@ def perplexities(root: pathlib.Path, results: str) -> str:
                 f"{test['perplexity']:.1f}",
                 f"{test['median_perplexity']:.1f} of {test['seeds']}",
                 str(result["best_epochs"][test["best_seed"] - result["experiment"]["first_seed"]]),
-                "pass" if test["pass"] else "fail",
+                ", ".join("pass" if row["pass"] else "**fail**" for row in (validation, test)),
             ]
         )
         origins.append(f"[{model}]({results}/language/{model}.json) {_origin(result['scored'])}")
-    head = ["model", "paper: validation", "test", "ours: validation", "test", "median of seeds, test", "epochs", ""]
+    head = [
+        "model",
+        "paper: validation",
+        "test",
+        "ours: validation",
+        "test",
+        "median of seeds, test",
+        "best epoch",
+        "validation, test",
+    ]
     return _with_origins(head, rows, origins, "lantm reproduce language --data FOLDER")
 
 

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from lantm.training import RunFolder
 
 # Long enough to be caught in the middle of it.
-EPOCHS = 200
+EPOCHS = 120
 
 
 def started(*arguments: object) -> subprocess.Popen[str]:

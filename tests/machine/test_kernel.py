@@ -20,9 +20,14 @@ BATCH = 2 * kernel.ROWS
 
 CONFIGURATIONS = {
     "as in the paper": small_lantm(),
-    "gates that close": small_lantm(gate_overshoot=0.2, step_lengths=(0.5, 2.0), initial_slot=False),
-    "softmax, several heads": small_lantm(
-        weighting="softmax", read_heads=2, write_heads=2, tied_read_heads=1, steady_read_heads=1
+    "softmax, several heads, gates that close": small_lantm(
+        weighting="softmax",
+        read_heads=2,
+        write_heads=2,
+        tied_read_heads=1,
+        steady_read_heads=1,
+        gate_overshoot=0.2,
+        step_lengths=(0.5, 2.0, 1.0, 1.5),
     ),
     "switches": small_lantm(
         power=2.0,

@@ -13,7 +13,7 @@ from lantm.errors import LantmError
 from lantm.machine.controller import CellState
 from lantm.machine.model import Linear, Model, Output, lstm_matrices
 from lantm.machine.recurrence import Schedule
-from lantm.machine.stack import Climbed, StackWeights, climb
+from lantm.machine.stack import StackRun, StackWeights, run_stack
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,11 +83,10 @@ class Lstm(Model):
         if (bound := config.weight_range) is not None:
             self.embedding = jax.random.uniform(embedding_key, self.embedding.shape, minval=-bound, maxval=bound)
 
-        def stack(key: PRNGKeyArray) -> list[Layer]:
+        def stack(stack_key: PRNGKeyArray) -> list[Layer]:
             sizes = [config.embedding] + [config.cells] * (config.layers - 1)
-            return [
-                Layer(size, config, key) for size, key in zip(sizes, jax.random.split(key, config.layers), strict=True)
-            ]
+            keys = jax.random.split(stack_key, config.layers)
+            return [Layer(size, config, layer_key) for size, layer_key in zip(sizes, keys, strict=True)]
 
         self.layers = stack(layers_key)
         self.decoder = stack(decoder_key) if config.decoder == "separate" else None
@@ -110,11 +109,11 @@ class Lstm(Model):
         """The top layer's output at every step, and the final state of every layer."""
         below = self.embedding[inputs]
         if self.decoder is None:
-            return _climb(self.layers, below, carried, schedule.steps)
+            return _run_layers(self.layers, below, carried, schedule.steps)
         # The encoder runs to the end of the input, the decoder from there on: inputs all of one length.
-        turn = schedule.turn
-        read, carried = _climb(self.layers, below, carried, turn)
-        answer, carried = _climb(self.decoder, jnp.roll(below, -turn, axis=0), carried, schedule.steps - turn)
+        turn = jnp.minimum(schedule.turn, schedule.steps)
+        read, carried = _run_layers(self.layers, below, carried, turn)
+        answer, carried = _run_layers(self.decoder, jnp.roll(below, -turn, axis=0), carried, schedule.steps - turn)
         return read + jnp.roll(answer, turn, axis=0), carried
 
     def trace(self, batch: Batch, read_weights: bool = False) -> Output:
@@ -122,27 +121,33 @@ class Lstm(Model):
         return self(batch)
 
 
-def _climb(
+def _run_layers(
     layers: list[Layer], below: Float[Array, "time batch inputs"], carried: CellState, steps: Int[Array, ""]
-) -> Climbed:
-    if jax.default_backend() != "cpu":
-        return _climb_at_once(layers, below, carried, steps)
-    # A CPU starts a product at no cost: it does layers one after the other, which wastes no product on zeros.
+) -> StackRun:
+    # A CPU starts a product at no cost: there, layers one after the other waste no product on zeros.
+    how = _one_after_the_other if jax.default_backend() == "cpu" else _at_once
+    return how(layers, below, carried, steps)
+
+
+def _one_after_the_other(
+    layers: list[Layer], below: Float[Array, "time batch inputs"], carried: CellState, steps: Int[Array, ""]
+) -> StackRun:
     ends = []
     for index, layer in enumerate(layers):
         start = jax.tree.map(lambda leaf, index=index: leaf[index : index + 1], carried)
-        below, end = _climb_at_once([layer], below, start, steps)
+        below, end = _at_once([layer], below, start, steps)
         ends.append(end)
-    return Climbed(below, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *ends))
+    return StackRun(below, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *ends))
 
 
-def _climb_at_once(
+def _at_once(
     layers: list[Layer], below: Float[Array, "time batch inputs"], carried: CellState, steps: Int[Array, ""]
-) -> Climbed:
+) -> StackRun:
     lowest, *others = layers
     recurrent = [layer.recurrent for layer in layers]
     if others:
         from_below = [jnp.zeros_like(lowest.recurrent), *(layer.inputs.weight for layer in others)]
         recurrent = [jnp.concatenate(pair) for pair in zip(recurrent, from_below, strict=True)]
     biases = [layer.inputs.bias for layer in layers]
-    return climb(StackWeights(jnp.stack(recurrent), jnp.stack(biases)), below @ lowest.inputs.weight, carried, steps)
+    weights = StackWeights(jnp.stack(recurrent), jnp.stack(biases))
+    return run_stack(weights, below @ lowest.inputs.weight, carried, steps)
