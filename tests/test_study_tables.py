@@ -153,7 +153,7 @@ def test_perplexities(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -
     write(tmp_path, "language", "lstm", content)
     text = language_tables.perplexities(tmp_path, "results")
     found = lines(text)
-    assert found[2] == ["lstm", "130", "124", "121.0", "121.0", "125.0 of 4", "6", "pass"]
+    assert found[2] == ["lstm", "130", "124", "121.0", "121.0", "125.0 of 4", "6", "pass, pass"]
     assert found[3][:5] == ["lantm-invnorm", "128", "123", "-", "-"]
     assert text.endswith("[lstm](results/language/lstm.json) 2026-11-15, gpu: 1 x NVIDIA H200; -: not run</sub>")
 
@@ -175,9 +175,9 @@ def test_key_spaces_of_language(monkeypatch: pytest.MonkeyPatch, tmp_path: pathl
 
 def test_what_drawing_programs_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.syspath_prepend(ROOT / "tools")
-    import bench_tables
+    import program_tables
 
-    assert bench_tables.drawing(tmp_path).startswith("Not run yet")
+    assert program_tables.drawing(tmp_path).startswith("Not run yet")
     row = {
         "model": "lstm",
         "seeds": 8,
@@ -188,6 +188,31 @@ def test_what_drawing_programs_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     record = {"date": "2026-11-15T10:00:00+00:00", "device": "gpu: H200", "note": "beside others", "rows": [row]}
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "data-share-gpu.json").write_text(json.dumps(record))
-    text = bench_tables.drawing(tmp_path)
+    text = program_tables.drawing(tmp_path)
     assert lines(text)[2:] == [["gpu", "lstm", "8", "26,226", "9.8", "1.68%"]]
     assert text.endswith("gpu: H200 (beside others)</sub>")
+
+
+def test_kinds_of_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import program_tables
+
+    assert program_tables.kinds(tmp_path).startswith("Not run yet")
+    rows = [
+        {"model": model, "recipe": recipe, "kind": kind, "digits": digits, "coarse": 10.4 * digits, "fine": 60.0}
+        for model, recipe in (("lantm-invnorm", "robust"), ("lstm", "paper"))
+        for kind in ("if", "loop")
+        for digits in (2, 4)
+    ]
+    record = {
+        "date": "2026-11-15T10:00:00+00:00",
+        "device": "cpu: x",
+        "rows": [{**row, "problems": 3200} for row in rows],
+    }
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "program-kinds.json").write_text(json.dumps(record))
+    text = program_tables.kinds(tmp_path)
+    head, _, *found = lines(text)
+    assert head == ["kind", "InvNorm, `robust`: 2 digits", "4", "LSTM, `paper`: 2 digits", "4"]
+    assert found == [[kind, "21/60", "42/60", "21/60", "42/60"] for kind in ("if", "loop")]
+    assert "3,200 fresh programs a figure" in text

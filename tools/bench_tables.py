@@ -18,25 +18,6 @@ def everything(root: pathlib.Path) -> str:
     return "\n\n".join(parts)
 
 
-def drawing(root: pathlib.Path) -> str:
-    """What drawing programs takes of training on them."""
-    rows, origins = [], []
-    for platform in ("cpu", "gpu"):
-        path = f"results/data-share-{platform}.json"
-        if not (root / path).exists():
-            continue
-        record = json.loads((root / path).read_text())
-        for row in record["rows"]:
-            times = [f"{row['milliseconds_a_batch']:.1f}", f"{row['drawing_percent']:.2f}%"]
-            rows.append([platform, row["model"], str(row["seeds"]), f"{row['problems_a_second']:,.0f}", *times])
-        note = f" ({record['note']})" if "note" in record else ""
-        origins.append(f"[{platform}](../{path}) {record['date'][:10]}, {record['device']}{note}")
-    if not rows:
-        return "Not run yet: `python -m benchmarks.data_share` does it."
-    head = ["device", "model", "seeds at once", "programs a second, all seeds", "ms a batch", "of it, drawing programs"]
-    return f"{table(head, rows)}\n\n<sub>{'; '.join(origins)}</sub>"
-
-
 def _beside_others(cpu: dict[str, Any]) -> str:
     """Every contender with one thread and with two, as a multiple of ours in the same rounds."""
     groups = sorted({row["group"] for row in cpu["batch"]})

@@ -12,6 +12,7 @@ import bench_tables
 import gallery_pages
 import geometry_tables
 import language_tables
+import program_tables
 import scaling_tables
 import study_tables
 
@@ -56,7 +57,8 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/programs.md": {
         "programs": partial(study_tables.programs, ROOT),
-        "drawing": partial(bench_tables.drawing, ROOT),
+        "kinds": partial(program_tables.kinds, ROOT),
+        "drawing": partial(program_tables.drawing, ROOT),
     },
     "docs/robust-recipe.md": {"robust": partial(study_tables.robust, ROOT)},
     "docs/geometries.md": {

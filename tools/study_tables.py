@@ -11,7 +11,7 @@ from lantm.experiments.paper import FURTHER, PROGRAMS, SEQUENCES, Figures
 
 RECIPES = ("paper", "robust")  # those that tables compare
 NOT_RUN = "-"  # in a cell of a table
-_MODELS = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"}
+MODEL_NAMES = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"}
 
 Row = dict[str, Any]
 
@@ -58,7 +58,7 @@ def sequences(root: pathlib.Path) -> str:
         head += [f"ours, `{recipe}`: 1x", "2x", "seeds that solve 1x, 2x"]
     rows = []
     for (task, model), figures in SEQUENCES.items():
-        row = [task, _MODELS[model], *(_percent(figures[scale]) for scale in (1, 2))]
+        row = [task, MODEL_NAMES[model], *(_percent(figures[scale]) for scale in (1, 2))]
         for recipe in cells:
             at = [_row(cells[recipe].get((task, model)), scale) for scale in (1, 2)]
             row += [*map(_ours, at), ", ".join(_solved(one) for one in at if one)]
@@ -156,7 +156,7 @@ def programs(root: pathlib.Path) -> str:
         head += [f"ours, `{recipe}`", "median of seeds", "problems a second"]
     rows = []
     for (kinds, model), figures in PROGRAMS.items():
-        row = ["all six kinds" if kinds == "all" else "small loops", _MODELS[model], _percent(figures)]
+        row = ["all six kinds" if kinds == "all" else "small loops", MODEL_NAMES[model], _percent(figures)]
         for recipe in cells:
             result = next((one for labels, one in cells[recipe].items() if labels[1:] == (model, kinds)), None)
             one = _row(result, 1)
@@ -183,7 +183,7 @@ def _full_row(result: dict[str, Any], row: Row) -> list[str]:
     tested = "best_test_coarse" in row
     return [
         row["task"],
-        _MODELS[row["model"]],
+        MODEL_NAMES[row["model"]],
         row["recipe"],
         row["scale"],
         _percent(Figures(**paper)) if paper else "",

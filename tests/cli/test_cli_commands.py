@@ -1,5 +1,6 @@
 """The commands at work: train, eval, solve, and things of the user's own."""
 
+import dataclasses
 import json
 import pathlib
 import sys
@@ -84,6 +85,21 @@ def test_eval_saves_a_result_with_its_origin(lantm, trained, tmp_path: pathlib.P
     said = lantm("eval", *asked, "--save", tmp_path)
     assert said.status == 2
     assert said.err.startswith(f"lantm: cannot write {tmp_path}")
+
+
+def test_eval_on_another_task(lantm, trained, tmp_path: pathlib.Path) -> None:
+    """Of the same symbols and the same lengths; the machine is the one that was trained."""
+    asked = [trained.folder.path, "--problems", 8, "--batch-size", 4, "--scales", 1, "--json"]
+    (row,) = json.loads(lantm("eval", *asked, "--task", "reverse", "--save", tmp_path / "result.json").out)
+    assert (row["task"], row["lengths"]) == ("reverse", [2, 4])
+    assert json.loads((tmp_path / "result.json").read_text())["experiment"]["task"] == "copy"
+    experiment, _, _, learners, _ = load_learners(trained.folder)
+    task = dataclasses.replace(experiment, task="reverse").build_task()
+    scores = Examiner(task, 4, 4, 4)(learners.best_model, learners.seed, task.lengths_at(1), 2, EVALUATE, 1)
+    assert row["fine_by_seed"] == np.round(scores.fine, 2).tolist()
+    said = lantm("eval", *asked, "--task", "addition")
+    assert (said.status, said.err.count("\n")) == (2, 1)
+    assert "addition has other symbols than copy" in said.err
 
 
 def test_eval_as_a_table(lantm, trained) -> None:

@@ -18,6 +18,7 @@ from lantm.report import score_row, score_table
 from lantm.seeds import EVALUATE
 from lantm.tasks import Lengths, Task
 from lantm.tasks.base import LONGEST_TEXT
+from lantm.training import Experiment
 from lantm.training.checkpoint import write_whole
 
 
@@ -31,6 +32,8 @@ class Arguments:
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
     """The run folder, or a machine of the zoo: its name or its task's."""
+    task: str | None = None
+    """Score on another task of the same symbols: programs[kinds=loop], reverse for a machine that copies."""
     lengths: tuple[int, ...] = ()
     """Exact lengths to score at."""
     scales: tuple[int, ...] = ()
@@ -58,6 +61,9 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     machines = open_machines(chosen.run)
     experiment, task = machines.experiment, machines.task
+    if chosen.task is not None:
+        experiment = dataclasses.replace(experiment, task=chosen.task)
+        task = _other_task(task, experiment)
     asked = _asked(task, chosen)
     examiner = Examiner(task, max(lengths.largest for _, lengths in asked), experiment.seeds, chosen.batch_size)
     models = machines.weights(chosen.weights)
@@ -73,7 +79,7 @@ def main(arguments: list[str]) -> int:
         record = {
             "command": published("eval", arguments),
             "rows": rows,
-            "experiment": experiment.to_json(),
+            "experiment": machines.experiment.to_json(),
             "epoch": machines.epoch,
             "weights": chosen.weights,
             "trained": machines.trained,
@@ -85,6 +91,17 @@ def main(arguments: list[str]) -> int:
     else:
         Console().print(score_table(rows, f"{chosen.weights} weights of every seed, on fresh problems"))
     return 0
+
+
+def _other_task(task: Task, experiment: Experiment) -> Task:
+    """The experiment's task, if machines of the other one know its symbols."""
+    other = experiment.build_task()
+    if (other.alphabet, other.data_symbols, other.vocabulary) != (task.alphabet, task.data_symbols, task.vocabulary):
+        raise LantmError(
+            f"{experiment.task} has other symbols than {task.name}, which this machine was trained on: "
+            "give a task that shares them"
+        )
+    return other
 
 
 def _asked(task: Task, chosen: Arguments) -> list[tuple[str, Lengths]]:
