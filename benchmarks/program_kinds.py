@@ -35,7 +35,7 @@ def rows_of(name: str, problems: int) -> list[dict[str, Any]]:
         examiner = Examiner(experiment.build_task(), max(DIGITS), 1, BATCH)
         for digits in DIGITS:
             lengths = Lengths(digits, digits)
-            scores = examiner(shipped.models, shipped.seeds, lengths, problems // BATCH, EVALUATE, DRAW)
+            scores = examiner(shipped.models, shipped.seeds, lengths, -(-problems // BATCH), EVALUATE, DRAW)
             row = score_row(experiment, f"{digits} digits", scores)
             kept = ("model", "recipe", "problems", "coarse", "fine", "first_error")
             rows.append({"machine": name, "kind": kind, "digits": digits, **{field: row[field] for field in kept}})

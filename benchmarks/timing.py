@@ -9,6 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from lantm.cli.parse import publishable
+
 TURN = 4  # runs in a row that are not timed, and then as many that are
 
 
@@ -34,7 +36,5 @@ def interleaved(contenders: Mapping[str, Callable[[], Any]], repetitions: int, w
 
 
 def command(module: str) -> str:
-    """The command that this process was started with, but for where its results go: that is of one computer only."""
-    words = iter(sys.argv[1:])
-    kept = [word for word in words if not (word == "--out" and next(words, True)) and not word.startswith("--out=")]
-    return shlex.join(["python", "-m", f"benchmarks.{module}", *kept])
+    """The command that this process was started with, as results name it."""
+    return shlex.join(["python", "-m", f"benchmarks.{module}", *publishable(sys.argv[1:])])

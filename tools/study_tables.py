@@ -8,6 +8,7 @@ from typing import Any
 
 from lantm.experiments import STUDIES, Request
 from lantm.experiments.paper import FURTHER, PROGRAMS, SEQUENCES, Figures
+from lantm.training.loop import BEYOND_ALL_SCORES
 
 RECIPES = ("paper", "robust")  # those that tables compare
 NOT_RUN = "-"  # in a cell of a table
@@ -76,8 +77,8 @@ def robust(root: pathlib.Path) -> str:
         scales = [_row(result, scale) for scale in (1, 2)]
         starts = [merit for of_seed in result["best_tests_of_starts"] for merit in of_seed]
         lowest = [min(row["coarse_by_seed"]) for row in scales if row]
-        # A merit has a thousand for every length that is solved, from the shortest on (`Recipe.shorter_first`).
-        solving = [sum(merit >= 1000 * lengths for merit in starts) for lengths in (1, 2, 3)]
+        # A merit has so much for every length that is solved, from the shortest on (`Recipe.shorter_first`).
+        solving = [sum(merit >= BEYOND_ALL_SCORES * lengths for merit in starts) for lengths in (1, 2, 3)]
         rows.append(
             [
                 task,

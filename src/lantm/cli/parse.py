@@ -45,6 +45,15 @@ def published(command: str, arguments: Sequence[str], run: str | None = None) ->
     >>> published("language keys", ["my/run", "--save", "there"], run="my/run")
     'lantm language keys RUN'
     """
+    return shlex.join(["lantm", *command.split(), *publishable(arguments, run)])
+
+
+def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
+    """Arguments without those that say where files lie; the folder of a text and of a run by general names.
+
+    >>> publishable(["--seeds", "2", "--out", "there"])
+    ['--seeds', '2']
+    """
     words: list[str] = []
     rest = iter(arguments)
     for word in rest:
@@ -56,7 +65,7 @@ def published(command: str, arguments: Sequence[str], run: str | None = None) ->
             next(rest, None)
         if flag == "--data":
             words += [flag, "FOLDER"]
-    return shlex.join(["lantm", *command.split(), *words])
+    return words
 
 
 def _wrapped(text: str) -> str:

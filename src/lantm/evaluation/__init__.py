@@ -3,7 +3,7 @@
 from lantm.evaluation.answer import Answer, answer
 from lantm.evaluation.interval import wilson
 from lantm.evaluation.recording import Approach, Heads, Memories, Recording, approach, record, stride
-from lantm.evaluation.scores import SOLVED, Examiner, Marks, Scores, mark
+from lantm.evaluation.scores import SOLVED, Examiner, Marks, Score, Scores, mark
 
 __all__ = [
     "SOLVED",
@@ -14,6 +14,7 @@ __all__ = [
     "Marks",
     "Memories",
     "Recording",
+    "Score",
     "Scores",
     "answer",
     "approach",

@@ -21,7 +21,7 @@ from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
 from lantm.training.run_folder import RunFolder
 
-_BEYOND_ALL_SCORES = 1000  # more than any mean of scores
+BEYOND_ALL_SCORES = 1000  # more than any mean of scores
 _BETWEEN_STARTS = 1_000_003  # seeds: far enough for no start of a seed to be another seed of the same run
 
 
@@ -224,7 +224,7 @@ def _merit(tests: list[Scores], recipe: Recipe) -> Float[np.ndarray, " seeds"]:
     merit = np.mean([scores.merit(recipe.select_by) for scores in tests], axis=0)
     if recipe.shorter_first:
         solved = np.cumprod([scores.coarse >= SOLVED for scores in tests], axis=0).sum(axis=0)
-        merit = merit + _BEYOND_ALL_SCORES * solved
+        merit = merit + BEYOND_ALL_SCORES * solved
     return merit.astype(np.float32)
 
 

@@ -10,6 +10,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.errors import LantmError
+from lantm.evaluation import Score
 from lantm.tasks import Lengths
 
 _LARGEST = 2**31 - 1  # of the integers that programs are compiled with
@@ -59,7 +60,7 @@ class Recipe:
     """Multiples of the training lengths to test at."""
     select_scales: tuple[int, ...] = ()
     """Which of these choose the best weights, by their mean score; all of them unless given."""
-    select_by: Literal["coarse", "fine"] = "coarse"
+    select_by: Score = "coarse"
     """The score that chooses, of the best weights and of the best seed; the other decides between equals."""
     shorter_first: bool = False
     """What is solved of these counts first, from the shortest on: no lucky test at a long one outweighs a short one."""
