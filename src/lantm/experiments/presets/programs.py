@@ -11,13 +11,14 @@ _PAPER = Recipe(
     schedule="validation",
     plateau_start=0,
     plateau_factor=0.8,
-    epochs=600,
+    epochs=900,
     batches=100,
     mixed_lengths=True,
-    curriculum=0.1,
+    curriculum=0.0667,
     curriculum_focus=0.8,
-    test_every=10,
+    test_every=30,
     test_scales=(1,),
+    select_by="fine",
 )
 
 
@@ -42,7 +43,7 @@ def programs(model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, R
         )
     if recipe == "paper":
         return machine, _PAPER
-    training = dataclasses.replace(_PAPER, schedule="cosine", clip=1.0)
+    training = dataclasses.replace(_PAPER, schedule="cosine", clip=1.0, learning_rate=0.005)
     if recipe == "demo":
         training = dataclasses.replace(training, epochs=40, batches=50, test_every=5, test_batches=10)
     return dataclasses.replace(machine, weight_range=None), training
