@@ -25,7 +25,8 @@ _PAPER = Recipe(
 def programs(model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, Recipe]:
     """One size for all models, small weights, and for machines with a memory neither of the paper's two tweaks.
 
-    `robust` starts from weights of the usual size and lets the rate end at zero; `demo` is a short version of it.
+    `robust` starts from weights of the usual size, lets the rate end at zero, and gives machines with a memory the heads
+    that serve the sequence tasks; `demo` is a short version with the paper's heads.
     """
     machine: LantmConfig | LstmConfig
     if model == "lstm":
@@ -43,7 +44,20 @@ def programs(model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, R
         )
     if recipe == "paper":
         return machine, _PAPER
-    training = dataclasses.replace(_PAPER, schedule="cosine", clip=1.0, learning_rate=0.005)
+    training = dataclasses.replace(_PAPER, schedule="cosine", clip=1.0, learning_rate=0.003)
     if recipe == "demo":
         training = dataclasses.replace(training, epochs=40, batches=50, test_every=5, test_batches=10)
-    return dataclasses.replace(machine, weight_range=None), training
+    machine = dataclasses.replace(machine, weight_range=None)
+    if recipe == "robust" and isinstance(machine, LantmConfig):
+        # As for the sequence tasks: two ways to read, steps of one length, gates that close (docs/robust-recipe.md).
+        machine = dataclasses.replace(
+            machine,
+            state_range=0.0,
+            initial_slot=False,
+            read_heads=2,
+            tied_read_heads=1,
+            normalise_steps=True,
+            initial_step=0.5,
+            gate_overshoot=0.1,
+        )
+    return machine, training
