@@ -112,7 +112,7 @@ def test_sizes(changes: dict) -> None:
 
 def test_every_switch_is_tested() -> None:
     tested = {name for changes in [*(changes for _, changes in SWITCHES), *SIZES] for name in changes}
-    start = START_SWITCHES | {"initial_step"}
+    start = START_SWITCHES | {"initial_step", "weight_range_of"}
     assert tested | start == {field.name for field in dataclasses.fields(LantmConfig)}
     tested = {name for changes in LSTM_SWITCHES for name in changes}
     assert tested | START_SWITCHES == {field.name for field in dataclasses.fields(LstmConfig)}
@@ -176,6 +176,16 @@ def test_weight_range(small: type) -> None:
     for array in weights(small(weight_range=0.02).build(14, jax.random.key(0))):
         assert np.abs(array).max() <= 0.02
         assert np.abs(array).max() > 0.01
+
+
+def test_weight_range_of_the_controller_alone() -> None:
+    """The controller's matrices and biases are in the range; embedding, heads and output start as without it."""
+    build = lambda **changes: small_lantm(**changes).build(14, jax.random.key(0))  # noqa: E731
+    model, plain = build(weight_range=0.02, weight_range_of="controller"), build()
+    for array in (model.symbols.weight, model.symbols.bias, model.recurrent):
+        assert 0.01 < np.abs(array).max() <= 0.02
+    for part in ("embedding", "heads", "readout"):
+        assert eqx.tree_equal(getattr(model, part), getattr(plain, part))
 
 
 @both_kinds

@@ -80,7 +80,9 @@ class LantmConfig:
     memory_drop: int = 60
     """How many of the oldest memories are forgotten then."""
     weight_range: float | None = None
-    """Start all weights uniformly in +- this; by default +-1/sqrt(inputs)."""
+    """Start weights uniformly in +- this; by default +-1/sqrt(inputs), the embedding normally distributed."""
+    weight_range_of: Literal["all", "controller"] = "all"
+    """Whether `weight_range` is for all weights, or for the controller's alone and the rest start as by default."""
     forget_bias: float | None = None
     """Start the forget gates' biases here; by default like the other weights."""
     state_range: float = 1.0
@@ -201,23 +203,21 @@ class Lantm(Model):
 
     def __init__(self, config: LantmConfig, vocabulary: int, key: PRNGKeyArray):
         keys = jax.random.split(key, 5)
-        weight_range = config.weight_range
+        elsewhere = config.weight_range if config.weight_range_of == "all" else None
         self.config = config
         self.embedding = jax.random.normal(keys[0], (vocabulary, config.embedding))
-        if weight_range is not None:
-            self.embedding = jax.random.uniform(
-                keys[0], self.embedding.shape, minval=-weight_range, maxval=weight_range
-            )
+        if elsewhere is not None:
+            self.embedding = jax.random.uniform(keys[0], self.embedding.shape, minval=-elsewhere, maxval=elsewhere)
         self.symbols, self.recurrent = lstm_matrices(
             config.embedding,
             config.read_heads * config.memory_width + config.cells,
             config.cells,
             keys[1],
-            weight_range,
+            config.weight_range,
             config.forget_bias,
         )
-        self.heads = Linear(config.cells, config.access.emission_size, keys[2], weight_range)
-        self.readout = Linear(config.cells, vocabulary, keys[3], weight_range)
+        self.heads = Linear(config.cells, config.access.emission_size, keys[2], elsewhere)
+        self.readout = Linear(config.cells, vocabulary, keys[3], elsewhere)
         self.start = Start(config, keys[4])
 
     def begin(self, batch_size: int, slots: int) -> Carried:

@@ -38,6 +38,7 @@ def programs(model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, R
             embedding=100,
             memory_width=128,
             weight_range=0.0008,
+            weight_range_of="controller",
             forget_bias=1.0,
             write_gate_bias=0.0,
             normalise_steps=False,
