@@ -40,7 +40,7 @@ def preset(task: str, model: ModelName, recipe: str = "paper") -> Experiment:
     if model == "lstm":
         machine = LstmConfig(**_LSTM_SIZES.get(name, {}))
         # No schedule, and tests every 200 epochs (appendix, "Training and testing").
-        training = Recipe(learning_rate=0.0002, schedule="constant", test_every=200, epochs=4000)
+        training = Recipe(learning_rate=0.0002, schedule="constant", test_every=200, epochs=2000)
     else:
         sizes = _SIZES.get(name, {})
         if model == "lantm-softmax":
