@@ -1,11 +1,16 @@
 """The tables of README and docs/ from files of results: what is there, what is missing, what passes."""
 
+import dataclasses
 import json
 import pathlib
 import sys
 from typing import Any
 
 import pytest
+
+from lantm.experiments.presets import language_machine, preset
+from lantm.language import LanguageRecipe
+from lantm.training import ModelName
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -33,13 +38,20 @@ def result(task: str, model: str, recipe: str, rows: list[dict[str, Any]]) -> di
         "pass": None,
     }
     trained = {"device": "gpu: 1 x NVIDIA H200", "date": "2026-11-15T10:00:00+00:00"}
-    return {"rows": [{**usual, **row} for row in rows], "trained": trained, "training_seconds": 90.0}
+    experiment = json.loads(json.dumps(preset(task, model, recipe).to_json()))  # type: ignore[arg-type]
+    content = {"rows": [{**usual, **row} for row in rows], "trained": trained, "training_seconds": 90.0}
+    return {**content, "experiment": experiment}
 
 
 def write(root: pathlib.Path, study: str, name: str, content: dict[str, Any]) -> None:
     path = root / "results" / study / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
+
+
+def language_settings(model: ModelName, **changes: Any) -> dict[str, Any]:
+    machine = dataclasses.replace(language_machine(model), **changes)
+    return {"first_seed": 3, "machine": dataclasses.asdict(machine), "recipe": dataclasses.asdict(LanguageRecipe())}
 
 
 def lines(text: str) -> list[list[str]]:
@@ -122,6 +134,23 @@ def test_programs(tables: Any, tmp_path: pathlib.Path) -> None:
     assert found[3][:4] == ["all six kinds", "InvNorm", "39/74", "-"]
 
 
+@pytest.mark.parametrize(("part", "field"), [("machine", "cells"), ("recipe", "epochs")])
+def test_settings_that_have_changed_since_are_marked(
+    tables: Any, tmp_path: pathlib.Path, part: str, field: str
+) -> None:
+    row = {"scale": "1x", "coarse": 39.96, "fine": 74.44, "median_fine": 70.0, "pass": True}
+    content = result("programs", "lstm", "paper", [row]) | {"problems_a_second": 12345.6}
+    write(tmp_path, "programs", "programs-lstm-paper", content)
+    assert "†" not in tables.programs(tmp_path)
+    content["experiment"][part][field] += 1
+    write(tmp_path, "programs", "programs-lstm-paper", content)
+    text = tables.programs(tmp_path)
+    assert lines(text)[2][3] == "**39.9/74.4** †"
+    assert text.endswith(
+        "-: not run; †: the settings have been changed since, its file has those it was trained with</sub>"
+    )
+
+
 def test_key_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.syspath_prepend(ROOT / "tools")
     import geometry_tables
@@ -149,13 +178,22 @@ def test_perplexities(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -
         assert make(tmp_path, "results").startswith("Not run yet")
     usual = {"perplexity": 121.04, "median_perplexity": 125.0, "seeds": 4, "best_seed": 6, "pass": True}
     scored = {"date": "2026-11-15T10:00:00+00:00", "device": "gpu: 1 x NVIDIA H200"}
-    content = {"rows": [usual, usual], "scored": scored, "best_epochs": [9, 8, 7, 6], "experiment": {"first_seed": 3}}
+    content = {
+        "rows": [usual, usual],
+        "scored": scored,
+        "best_epochs": [9, 8, 7, 6],
+        "experiment": language_settings("lstm"),
+    }
     write(tmp_path, "language", "lstm", content)
     text = language_tables.perplexities(tmp_path, "results")
     found = lines(text)
     assert found[2] == ["lstm", "130", "124", "121.0", "121.0", "125.0 of 4", "6", "pass, pass"]
     assert found[3][:5] == ["lantm-invnorm", "128", "123", "-", "-"]
     assert text.endswith("[lstm](results/language/lstm.json) 2026-11-15, gpu: 1 x NVIDIA H200; -: not run</sub>")
+    write(tmp_path, "language", "lstm", {**content, "experiment": language_settings("lstm", weight_range=0.1)})
+    text = language_tables.perplexities(tmp_path, "results")
+    assert lines(text)[2][0] == "lstm †"
+    assert "†: the settings have been changed since" in text
 
 
 def test_key_spaces_of_language(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
@@ -167,7 +205,12 @@ def test_key_spaces_of_language(monkeypatch: pytest.MonkeyPatch, tmp_path: pathl
         {"perplexity": 121.04, "median_perplexity": 123.0, "perplexity_by_seed": [124.96, 121.04]},
     ]
     scored = {"date": "2026-11-15T10:00:00+00:00", "device": "gpu: 1 x NVIDIA H200"}
-    write(tmp_path, "language-geometries", "lantm-invnorm-disk", {"rows": rows, "scored": scored})
+    write(
+        tmp_path,
+        "language-geometries",
+        "lantm-invnorm-disk",
+        {"rows": rows, "scored": scored, "experiment": language_settings("lantm-invnorm", geometry="disk")},
+    )
     text = language_tables.key_spaces(tmp_path, "results")
     assert lines(text)[2:] == [["`disk`", "131.0", "121.0", "123.0", "121.0, 125.0"]]
     assert "[disk](results/language-geometries/lantm-invnorm-disk.json) 2026-11-15" in text

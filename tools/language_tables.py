@@ -1,14 +1,19 @@
 """The tables of docs/language.md and of README's section on language; `results` is the way there from the page."""
 
+import dataclasses
 import json
 import pathlib
 from typing import Any
 
-from study_tables import NOT_RUN, table
+from study_tables import CHANGED, NOT_RUN, changed_note, settings_changed, table
 
 from lantm.experiments.paper import LANGUAGE
+from lantm.experiments.presets import language_machine
+from lantm.language import LanguageRecipe
+from lantm.machine import LantmConfig
+from lantm.training import ModelName
 
-MODELS = ("lstm", "lantm-invnorm", "lantm-softmax")
+MODELS: tuple[ModelName, ...] = ("lstm", "lantm-invnorm", "lantm-softmax")
 PLATFORMS = ("cpu", "gpu")
 
 
@@ -24,7 +29,7 @@ def perplexities(root: pathlib.Path, results: str) -> str:
         validation, test = result["rows"]
         rows.append(
             [
-                model,
+                f"{model} {CHANGED}" if _changed(result, model) else model,
                 *paper,
                 f"{validation['perplexity']:.1f}",
                 f"{test['perplexity']:.1f}",
@@ -115,11 +120,20 @@ def key_spaces(root: pathlib.Path, results: str) -> str:
             continue
         validation, test = result["rows"]
         by_seed = ", ".join(f"{one:.1f}" for one in sorted(test["perplexity_by_seed"]))
-        row = [f"`{space}`", f"{validation['perplexity']:.1f}", f"{test['perplexity']:.1f}"]
+        mark = f" {CHANGED}" if _changed(result, "lantm-invnorm", space) else ""
+        row = [f"`{space}`{mark}", f"{validation['perplexity']:.1f}", f"{test['perplexity']:.1f}"]
         rows.append([*row, f"{test['median_perplexity']:.1f}", by_seed])
         origins.append(f"[{space}]({results}/language-geometries/{name}.json) {_origin(result['scored'])}")
     head = ["key space", "validation, best seed", "test", "test, median", "test of every seed"]
     return _with_origins(head, rows, origins, "lantm reproduce language-geometries --data FOLDER")
+
+
+def _changed(result: dict[str, Any], model: ModelName, geometry: str = "translation") -> bool:
+    """Whether it would be trained with other settings now."""
+    machine = language_machine(model)
+    if isinstance(machine, LantmConfig):
+        machine = dataclasses.replace(machine, geometry=geometry)
+    return settings_changed(result, machine, LanguageRecipe())
 
 
 def _read(root: pathlib.Path, name: str) -> dict[str, Any] | None:
@@ -136,4 +150,4 @@ def _with_origins(head: list[str], rows: list[list[str]], origins: list[str], co
     if not origins:
         return f"Not run yet: `{command}` does it."
     missing = [f"{NOT_RUN}: not run"] if any(NOT_RUN in row for row in rows) else []
-    return f"{table(head, rows)}\n\n<sub>{'; '.join(origins + missing)}</sub>"
+    return f"{table(head, rows)}\n\n<sub>{'; '.join(origins + missing)}{changed_note(rows)}</sub>"

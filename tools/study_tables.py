@@ -9,9 +9,11 @@ from typing import Any
 from lantm.experiments import STUDIES, Request
 from lantm.experiments.paper import FURTHER, PROGRAMS, SEQUENCES, Figures
 from lantm.training.loop import BEYOND_ALL_SCORES
+from lantm.training.records import make_record
 
 RECIPES = ("paper", "robust")  # those that tables compare
 NOT_RUN = "-"  # in a cell of a table
+CHANGED = "†"  # behind figures of a training whose settings have been changed since
 MODEL_NAMES = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"}
 
 Row = dict[str, Any]
@@ -29,6 +31,10 @@ class Results:
         cells = STUDIES[self._study].cells(Request(recipe=recipe))
         files = {tuple(cell.labels.values()): self._folder / f"{cell.name}.json" for cell in cells}
         found = {labels: json.loads(file.read_text()) for labels, file in files.items() if file.exists()}
+        for cell in cells:
+            result = found.get(tuple(cell.labels.values()))
+            if result and settings_changed(result, cell.experiment.machine, cell.experiment.recipe):
+                result["rows"] = [{**row, "changed": True} for row in result["rows"]]
         self._used += found.values()
         return found
 
@@ -46,8 +52,26 @@ class Results:
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         folder = f"results/{self._study}"
         missing = f"; {NOT_RUN}: not run" if any(NOT_RUN in row for row in rows) else ""
-        origin = f"{command}, {folder}, {span}, trained on {'; '.join(devices)}{missing}"
+        changed = changed_note(rows)
+        origin = f"{command}, {folder}, {span}, trained on {'; '.join(devices)}{missing}{changed}"
         return f"{table(head, rows)}\n\n<sub>{origin}</sub>"
+
+
+def settings_changed(result: dict[str, Any], machine: Any, recipe: Any) -> bool:
+    """Whether a machine was trained with other settings than these, which `lantm reproduce` would train it with now."""
+    then = result["experiment"]
+    return (
+        make_record(type(machine), then["machine"], "machine") != machine
+        or make_record(type(recipe), then["recipe"], "recipe") != recipe
+    )
+
+
+def changed_note(rows: list[list[str]]) -> str:
+    """What the mark means, for the line below a table that has it."""
+    marked = any(CHANGED in cell for row in rows for cell in row)
+    return (
+        f"; {CHANGED}: the settings have been changed since, its file has those it was trained with" if marked else ""
+    )
 
 
 def sequences(root: pathlib.Path) -> str:
@@ -208,7 +232,8 @@ def _ours(row: Row | None) -> str:
     if row is None:
         return NOT_RUN
     figures = "/".join(f"{math.floor(10 * row[name] + 1e-6) / 10:.1f}" for name in ("coarse", "fine"))
-    return f"**{figures}**" if row["pass"] else figures
+    mark = f" {CHANGED}" if row.get("changed") else ""
+    return (f"**{figures}**" if row["pass"] else figures) + mark
 
 
 def _solved(row: Row) -> str:

@@ -93,7 +93,7 @@ def test_the_papers_programs(model: ModelName) -> None:
     if isinstance(machine, LstmConfig):
         assert (machine.layers, machine.weight_range) == (1, 0.08)
     else:
-        assert (machine.memory_width, machine.weight_range, machine.weight_range_of) == (128, 0.0008, "controller")
+        assert (machine.memory_width, machine.weight_range, machine.weight_range_of) == (128, 0.0008, ("controller",))
         assert (machine.write_gate_bias, machine.normalise_steps) == (0.0, False)
         assert model == f"lantm-{machine.weighting}"
     assert (recipe.optimiser, recipe.learning_rate) == ("rmsprop", 0.002)

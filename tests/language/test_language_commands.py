@@ -225,4 +225,5 @@ def test_the_papers_machines() -> None:
         assert (machine.cells, machine.embedding, machine.memory_width) == (128, 256, 100)
         assert (machine.memory_limit, machine.memory_drop) == (100, 60)
         assert (machine.weight_range, machine.forget_bias, machine.write_gate_bias) == (0.008, 1.0, -10.0)
+        assert machine.weight_range_of == ("embedding", "controller", "heads"), "the output starts as usual"
         assert not machine.normalise_steps

@@ -178,14 +178,21 @@ def test_weight_range(small: type) -> None:
         assert np.abs(array).max() > 0.01
 
 
-def test_weight_range_of_the_controller_alone() -> None:
-    """The controller's matrices and biases are in the range; embedding, heads and output start as without it."""
+@pytest.mark.parametrize("part", ["embedding", "controller", "heads", "output"])
+def test_weight_range_of_one_part(part: str) -> None:
+    """That part is in the range; the others start as without it."""
+    arrays = {
+        "embedding": lambda model: [model.embedding],
+        "controller": lambda model: [model.symbols.weight, model.symbols.bias, model.recurrent],
+        "heads": lambda model: [model.heads.weight, model.heads.bias],
+        "output": lambda model: [model.readout.weight, model.readout.bias],
+    }
     build = lambda **changes: small_lantm(**changes).build(14, jax.random.key(0))  # noqa: E731
-    model, plain = build(weight_range=0.02, weight_range_of="controller"), build()
-    for array in (model.symbols.weight, model.symbols.bias, model.recurrent):
+    model, plain = build(weight_range=0.02, weight_range_of=(part,)), build()
+    for array in arrays.pop(part)(model):
         assert 0.01 < np.abs(array).max() <= 0.02
-    for part in ("embedding", "heads", "readout"):
-        assert eqx.tree_equal(getattr(model, part), getattr(plain, part))
+    for others in arrays.values():
+        assert eqx.tree_equal(others(model), others(plain))
 
 
 @both_kinds

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -18,6 +18,8 @@ from lantm.machine.model import Linear, Model, Output, Trace, lstm_matrices
 from lantm.machine.recurrence import Machinery, Path, Schedule, State, Weights, recur
 from lantm.machine.weighting import InvNorm, SoftMax, Weighting
 
+Part = Literal["embedding", "controller", "heads", "output"]
+_PARTS: tuple[Part, ...] = get_args(Part)
 _INITIAL_STRENGTH_BIAS = -10.0  # the slot that is there before anything was written starts out faint
 
 
@@ -81,8 +83,8 @@ class LantmConfig:
     """How many of the oldest memories are forgotten then."""
     weight_range: float | None = None
     """Start weights uniformly in +- this; by default +-1/sqrt(inputs), the embedding normally distributed."""
-    weight_range_of: Literal["all", "controller"] = "all"
-    """Whether `weight_range` is for all weights, or for the controller's alone and the rest start as by default."""
+    weight_range_of: tuple[Part, ...] = _PARTS
+    """The parts that `weight_range` is for; the others start as by default."""
     forget_bias: float | None = None
     """Start the forget gates' biases here; by default like the other weights."""
     state_range: float = 1.0
@@ -203,21 +205,21 @@ class Lantm(Model):
 
     def __init__(self, config: LantmConfig, vocabulary: int, key: PRNGKeyArray):
         keys = jax.random.split(key, 5)
-        elsewhere = config.weight_range if config.weight_range_of == "all" else None
+        ranges = {part: config.weight_range if part in config.weight_range_of else None for part in _PARTS}
         self.config = config
         self.embedding = jax.random.normal(keys[0], (vocabulary, config.embedding))
-        if elsewhere is not None:
-            self.embedding = jax.random.uniform(keys[0], self.embedding.shape, minval=-elsewhere, maxval=elsewhere)
+        if (bound := ranges["embedding"]) is not None:
+            self.embedding = jax.random.uniform(keys[0], self.embedding.shape, minval=-bound, maxval=bound)
         self.symbols, self.recurrent = lstm_matrices(
             config.embedding,
             config.read_heads * config.memory_width + config.cells,
             config.cells,
             keys[1],
-            config.weight_range,
+            ranges["controller"],
             config.forget_bias,
         )
-        self.heads = Linear(config.cells, config.access.emission_size, keys[2], elsewhere)
-        self.readout = Linear(config.cells, vocabulary, keys[3], elsewhere)
+        self.heads = Linear(config.cells, config.access.emission_size, keys[2], ranges["heads"])
+        self.readout = Linear(config.cells, vocabulary, keys[3], ranges["output"])
         self.start = Start(config, keys[4])
 
     def begin(self, batch_size: int, slots: int) -> Carried:

@@ -5,7 +5,10 @@ from lantm.training import ModelName
 
 
 def language_machine(model: ModelName) -> LantmConfig | LstmConfig:
-    """The paper's machine (appendix, "Language modelling"): 128 cells, 256 numbers a word, 100 a memory."""
+    """The paper's machine (appendix, "Language modelling"): 128 cells, 256 numbers a word, 100 a memory.
+
+    "The controllers" of machines with a memory have the small weights; the output layer is none of theirs.
+    """
     if model == "lstm":
         # Its 4,047,632 parameters leave none for a learnable start.
         return LstmConfig(
@@ -20,5 +23,6 @@ def language_machine(model: ModelName) -> LantmConfig | LstmConfig:
         memory_drop=60,
         normalise_steps=False,
         weight_range=0.008,
+        weight_range_of=("embedding", "controller", "heads"),
         forget_bias=1.0,
     )

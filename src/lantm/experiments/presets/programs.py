@@ -25,8 +25,8 @@ _PAPER = Recipe(
 def programs(model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, Recipe]:
     """One size for all models, small weights, and for machines with a memory neither of the paper's two tweaks.
 
-    `robust` starts from weights of the usual size, lets the rate end at zero, and gives machines with a memory the heads
-    that serve the sequence tasks; `demo` is a short version with the paper's heads.
+    `robust` starts from weights of the usual size, lets the rate end at zero, and gives machines with a memory the
+    heads that serve the sequence tasks; `demo` is a short version with the paper's heads.
     """
     machine: LantmConfig | LstmConfig
     if model == "lstm":
@@ -38,7 +38,7 @@ def programs(model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, R
             embedding=100,
             memory_width=128,
             weight_range=0.0008,
-            weight_range_of="controller",
+            weight_range_of=("controller",),
             forget_bias=1.0,
             write_gate_bias=0.0,
             normalise_steps=False,
