@@ -14,9 +14,9 @@ _PAPER = Recipe(
     epochs=900,
     batches=100,
     mixed_lengths=True,
-    curriculum=0.0667,
+    curriculum=0.6,
     curriculum_focus=0.8,
-    test_every=30,
+    test_every=15,
     test_scales=(1,),
     select_by="fine",
 )
