@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from lantm.errors import LantmError
+from lantm.experiments.presets.heads import with_robust_heads
 from lantm.experiments.presets.programs import programs
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.training import Experiment, ModelName, Recipe
@@ -59,18 +60,7 @@ def _robust(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmCon
     machine = dataclasses.replace(machine, state_range=0.0, forget_bias=1.0)
     recipe = dataclasses.replace(recipe, schedule="cosine", clip=1.0)
     if isinstance(machine, LantmConfig):
-        machine = dataclasses.replace(
-            machine,
-            # The faint slot of the start would lie where all heads begin, and drown what they read.
-            initial_slot=False,
-            # Two ways to read: one head starts out travelling with the write head, the other on its own.
-            read_heads=2,
-            tied_read_heads=1,
-            # Memories half a step apart: a read head that takes whole steps takes every second of them.
-            initial_step=0.5,
-            # Gates that close for good leave a head on its line, however long the line.
-            gate_overshoot=0.1,
-        )
+        machine = with_robust_heads(machine)
         recipe = dataclasses.replace(
             recipe,
             learning_rate=0.01,

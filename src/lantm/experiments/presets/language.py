@@ -7,7 +7,7 @@ from lantm.training import ModelName
 def language_machine(model: ModelName) -> LantmConfig | LstmConfig:
     """The paper's machine (appendix, "Language modelling"): 128 cells, 256 numbers a word, 100 a memory.
 
-    "The controllers" of machines with a memory have the small weights; the output layer is none of theirs.
+    Which parts "the controllers" are that have the small weights was settled by validation (docs/language.md).
     """
     if model == "lstm":
         # Its 4,047,632 parameters leave none for a learnable start.

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from lantm.experiments.presets.heads import with_robust_heads
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.training import ModelName, Recipe
 
@@ -50,15 +51,5 @@ def programs(model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, R
         training = dataclasses.replace(training, epochs=40, batches=50, test_every=5, test_batches=10)
     machine = dataclasses.replace(machine, weight_range=None)
     if recipe == "robust" and isinstance(machine, LantmConfig):
-        # As for the sequence tasks: two ways to read, steps of one length, gates that close (docs/robust-recipe.md).
-        machine = dataclasses.replace(
-            machine,
-            state_range=0.0,
-            initial_slot=False,
-            read_heads=2,
-            tied_read_heads=1,
-            normalise_steps=True,
-            initial_step=0.5,
-            gate_overshoot=0.1,
-        )
+        machine = with_robust_heads(machine)
     return machine, training
