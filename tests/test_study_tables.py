@@ -6,6 +6,7 @@ import pathlib
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lantm.experiments.presets import language_machine, preset
@@ -155,7 +156,7 @@ def test_key_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> 
     monkeypatch.syspath_prepend(ROOT / "tools")
     import geometry_tables
 
-    for make in (geometry_tables.costs, geometry_tables.solved, geometry_tables.scores):
+    for make in (geometry_tables.costs, geometry_tables.solved, geometry_tables.scores, geometry_tables.levers):
         assert make(tmp_path).startswith("Not run yet")
     rows = [
         {"scale": scale, "geometry": "disk", "coarse": coarse, "fine": 99.5, "solved": solved}
@@ -166,8 +167,25 @@ def test_key_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> 
     found = {row[0]: row for row in lines(geometry_tables.solved(tmp_path))}
     assert found["`disk`"][1:3] == ["8, 5, 0 of 8", "-"]
     assert found["`sphere`"][1] == "-"
+    assert found["`disk`"][-1] == "-"
     scores = lines(geometry_tables.scores(tmp_path))
-    assert scores[2] == ["copy", "`disk`", "100.0/99.5", "97.0/99.5", "12.0/99.5", "55.6", "1.5"]
+    assert scores[2] == ["copy", "`disk`", "100.0/99.5", "97.0/99.5", "12.0/99.5", "55.6", "55.6"]
+    for task in ("reverse", "bigramFlip", "double", "addition"):
+        content = result(task, "lantm-invnorm", "robust", [{**row, "task": task} for row in rows])
+        write(tmp_path, "geometries", f"{task}-lantm-invnorm-disk-robust", content)
+    found = {row[0]: row for row in lines(geometry_tables.solved(tmp_path))}
+    assert found["`disk`"][-1] == "40, 25, 0 of 40"
+
+
+def test_levers_grow_with_the_distance_as_hyperbolic_space_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import levers
+
+    flat, curved = levers.lever("translation"), levers.lever("disk[radius=8]")
+    np.testing.assert_allclose(flat, levers.ERROR, rtol=1e-3)
+    # Aside of a geodesic, what is 0.01 apart at its foot is cosh(d / r) times as far apart at the distance d.
+    after = 64 * levers.STEP + levers.STEP
+    np.testing.assert_allclose(curved[1], levers.ERROR * np.cosh(after / 8), rtol=0.1)
 
 
 def test_perplexities(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:

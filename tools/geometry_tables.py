@@ -31,10 +31,11 @@ def costs(root: pathlib.Path) -> str:
 def solved(root: pathlib.Path) -> str:
     """How many seeds solve each task at 1x, 2x and 4x in each key space."""
     cells, results = _cells(root)
-    rows = [
-        [f"`{space}`", *(_counts(cells.get((task, "lantm-invnorm", space))) for task in TASKS)] for space in KEY_SPACES
-    ]
-    return results.table(["key space", *TASKS], rows)
+    rows = []
+    for space in KEY_SPACES:
+        of_tasks = [cells.get((task, "lantm-invnorm", space)) for task in TASKS]
+        rows.append([f"`{space}`", *map(_counts, of_tasks), _counts(*of_tasks)])
+    return results.table(["key space", *TASKS, "all five"], rows)
 
 
 def scores(root: pathlib.Path) -> str:
@@ -44,10 +45,22 @@ def scores(root: pathlib.Path) -> str:
     for (task, _, space), result in cells.items():
         by_scale = {row["scale"]: row for row in result["rows"]}
         best = [f"{by_scale[scale]['coarse']:.1f}/{by_scale[scale]['fine']:.1f}" for scale in SCALES]
-        median = f"{by_scale['2x']['median_coarse']:.1f}"
-        rows.append([task, f"`{space}`", *best, median, f"{result['training_seconds'] / 60:.1f}"])
-    head = ["task", "key space", *SCALES, "2x coarse, median", "minutes"]
+        medians = [f"{by_scale[scale]['median_coarse']:.1f}" for scale in SCALES[1:]]
+        rows.append([task, f"`{space}`", *best, *medians])
+    head = ["task", "key space", *SCALES, "median of seeds, coarse, 2x", "4x"]
     return results.table(head, rows)
+
+
+def levers(root: pathlib.Path) -> str:
+    """How far a small error of an action takes a head astray, by the number of steps it has gone."""
+    path = root / "results" / "levers.json"
+    if not path.exists():
+        return "Not run yet: `python tools/levers.py` does it."
+    record = json.loads(path.read_text())
+    rows = [[f"`{row['name']}`", *(f"{far:.2g}" for far in row["astray"])] for row in record["rows"]]
+    head = ["key space", "first step", *(f"after {steps} steps" for steps in record["after"][1:])]
+    origin = f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}"
+    return f"{table(head, rows)}\n\n<sub>steps of {record['step']}, error of {record['error']}; {origin}</sub>"
 
 
 def _cells(root: pathlib.Path) -> tuple[dict[tuple[str, ...], dict[str, Any]], Results]:
@@ -55,8 +68,11 @@ def _cells(root: pathlib.Path) -> tuple[dict[tuple[str, ...], dict[str, Any]], R
     return results.cells("robust"), results
 
 
-def _counts(result: dict[str, Any] | None) -> str:
-    if result is None:
+def _counts(*results: dict[str, Any] | None) -> str:
+    """How many seeds of these cells solve their task at each scale."""
+    ran = [result for result in results if result is not None]
+    if len(ran) < len(results):
         return NOT_RUN
-    rows = {row["scale"]: row for row in result["rows"]}
-    return f"{', '.join(str(rows[scale]['solved']) for scale in SCALES)} of {rows['1x']['seeds']}"
+    rows = [row for result in ran for row in result["rows"]]
+    solved = [sum(row["solved"] for row in rows if row["scale"] == scale) for scale in SCALES]
+    return f"{', '.join(map(str, solved))} of {sum(row['seeds'] for row in rows if row['scale'] == SCALES[0])}"

@@ -76,7 +76,12 @@ def speed(root: pathlib.Path, results: str) -> str:
     return _with_origins(head, rows, origins, "python -m benchmarks.language")
 
 
-MACHINES = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lantm-invnorm-disk": "InvNorm in the disk"}
+MACHINES = {
+    "lantm-invnorm": "InvNorm",
+    "lantm-invnorm-small": "InvNorm, all weights small at first",
+    "lantm-softmax": "SoftMax",
+    "lantm-invnorm-disk": "InvNorm in the disk",
+}
 """Those with heads, by the names of their files."""
 
 

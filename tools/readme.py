@@ -65,6 +65,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "costs": partial(geometry_tables.costs, ROOT),
         "solved": partial(geometry_tables.solved, ROOT),
         "scores": partial(geometry_tables.scores, ROOT),
+        "levers": partial(geometry_tables.levers, ROOT),
         "language": partial(language_tables.key_spaces, ROOT, "../results"),
     },
     "docs/scaling.md": {
