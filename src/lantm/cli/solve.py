@@ -64,7 +64,8 @@ def main(arguments: list[str]) -> int:
         return 0
     console = Console()
     inputs = np.asarray(batch.inputs)[1 : int(batch.writes[0]), 0].tolist()
-    say(console, worked_problem(task, inputs, targets, symbols))
+    by = "LSTM" if machines.experiment.model == "lstm" else "LANTM"
+    say(console, worked_problem(task, inputs, targets, symbols, by))
     if right:
         say(console, f"right: {result['answer']}", "green")
     else:

@@ -30,10 +30,12 @@ class Worked(NamedTuple):
     marks: str
 
 
-def worked_problem(task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int]) -> str:
+def worked_problem(
+    task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int], by: str = "LANTM"
+) -> str:
     """The lines of a problem: its input symbols, the right answer and the given one, both in the order of time."""
     worked = work_out(task, inputs, targets, predicted)
-    lines = ["problem", *worked.problem, "=", worked.right, "LANTM prediction", worked.given, "diff", worked.marks]
+    lines = ["problem", *worked.problem, "=", worked.right, f"{by} prediction", worked.given, "diff", worked.marks]
     return "\n".join(lines)
 
 
