@@ -12,7 +12,7 @@ demo: $(VENV)/.core
 test: lint $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# The same tests, and which lines they reach: a third slower.
+# The same tests, slower, and which lines they reach.
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov=lantm --cov-report=term
 

@@ -57,7 +57,7 @@ def levers(root: pathlib.Path) -> str:
     if not path.exists():
         return "Not run yet: `python tools/levers.py` does it."
     record = json.loads(path.read_text())
-    rows = [[f"`{row['name']}`", *(f"{far:.2g}" for far in row["astray"])] for row in record["rows"]]
+    rows = [[f"`{row['name']}`", *(f"{far:.3g}" for far in row["astray"])] for row in record["rows"]]
     head = ["key space", "first step", *(f"after {steps} steps" for steps in record["after"][1:])]
     origin = f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}"
     return f"{table(head, rows)}\n\n<sub>steps of {record['step']}, error of {record['error']}; {origin}</sub>"

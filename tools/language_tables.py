@@ -65,7 +65,7 @@ def speed(root: pathlib.Path, results: str) -> str:
                 row["name"],
                 str(row["seeds"]),
                 f"{row['words_a_second']:,}",
-                f"{row['seconds_an_epoch']:.2g} s",
+                f"{row['seconds_an_epoch']:,.{0 if row['seconds_an_epoch'] >= 10 else 1}f} s",
                 f"{row['waiting_percent']:.2f}%",
             ]
             for row in result["training"]

@@ -32,7 +32,7 @@ def lever(space: str) -> list[float]:
     """The distances after each number of steps, along the worse of the first two directions."""
     geometry = make_geometry(space)
     start = geometry.key(jnp.zeros(geometry.raw_key_size))
-    # The third number of these is a turn, and not a way to walk.
+    # In SE(2), on the sphere and in the disk the third number is a turn, and not a way to walk.
     ways = min(2, geometry.raw_action_size)
     raws = STEP * jnp.eye(geometry.raw_action_size)[:ways]
 
