@@ -103,6 +103,13 @@ def test_the_papers_programs(model: ModelName) -> None:
     assert (task.train_lengths, task.lengths_at(1)) == (Lengths(2, 4), Lengths(4, 4))
 
 
+@pytest.mark.parametrize("recipe", ["paper", "robust"])
+def test_small_loops_are_trained_longer(recipe: str) -> None:
+    alone, among_others = (preset(task, "lantm-invnorm", recipe).recipe for task in ("programs[kinds=loop]", "programs"))
+    assert (alone.epochs, among_others.epochs) == (1200, 900)
+    assert dataclasses.replace(alone, epochs=among_others.epochs) == among_others
+
+
 def test_names_that_lead_nowhere() -> None:
     with pytest.raises(LantmError, match="unknown recipe 'papre': known are paper"):
         preset("copy", "lstm", "papre")

@@ -2,5 +2,6 @@
 
 from lantm.experiments.presets.by_name import MODELS, RECIPES, preset
 from lantm.experiments.presets.language import language_machine
+from lantm.experiments.presets.programs import SMALL_LOOPS
 
-__all__ = ["MODELS", "RECIPES", "language_machine", "preset"]
+__all__ = ["MODELS", "RECIPES", "SMALL_LOOPS", "language_machine", "preset"]

@@ -37,7 +37,7 @@ def preset(task: str, model: ModelName, recipe: str = "paper") -> Experiment:
     if recipe not in RECIPES:
         raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
     if name == "programs":
-        return Experiment(task, model, *programs(model, recipe), recipe_name=recipe)
+        return Experiment(task, model, *programs(task, model, recipe), recipe_name=recipe)
     if model == "lstm":
         machine = LstmConfig(**_LSTM_SIZES.get(name, {}))
         # No schedule, and tests every 200 epochs (appendix, "Training and testing").

@@ -3,12 +3,12 @@
 import dataclasses
 
 from lantm.experiments.paper import PROGRAMS as FIGURES
-from lantm.experiments.presets import MODELS, preset
+from lantm.experiments.presets import MODELS, SMALL_LOOPS, preset
 from lantm.experiments.study import Request, Study
 from lantm.experiments.trained_cell import TrainedCell
 from lantm.training import Experiment, ModelName
 
-TASKS = {"all": "programs", "loop": "programs[kinds=loop]"}
+TASKS = {"all": "programs", "loop": SMALL_LOOPS}
 SEEDS = 8
 
 
