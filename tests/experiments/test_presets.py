@@ -105,7 +105,8 @@ def test_the_papers_programs(model: ModelName) -> None:
 
 @pytest.mark.parametrize("recipe", ["paper", "robust"])
 def test_small_loops_are_trained_longer(recipe: str) -> None:
-    alone, among_others = (preset(task, "lantm-invnorm", recipe).recipe for task in ("programs[kinds=loop]", "programs"))
+    alone = preset("programs[kinds=loop]", "lantm-invnorm", recipe).recipe
+    among_others = preset("programs", "lantm-invnorm", recipe).recipe
     assert (alone.epochs, among_others.epochs) == (1200, 900)
     assert dataclasses.replace(alone, epochs=among_others.epochs) == among_others
 
