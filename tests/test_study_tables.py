@@ -11,6 +11,7 @@ import pytest
 
 from lantm.experiments.presets import language_machine, preset
 from lantm.language import LanguageRecipe
+from lantm.tasks.programs import Programs
 from lantm.training import ModelName
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -277,3 +278,47 @@ def test_kinds_of_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Pa
     assert head == ["kind", "InvNorm, `robust`: 2 digits", "4", "LSTM, `paper`: 2 digits", "4"]
     assert found == [[kind, "21/60", "42/60", "21/60", "42/60"] for kind in ("if", "loop")]
     assert "3,200 fresh programs a figure" in text
+
+
+def test_places_of_digits(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import program_tables
+
+    assert program_tables.places(tmp_path).startswith("Not run yet")
+    shared = {"model": "lstm", "operator": "+", "problems": 1579, "whole": 1.4, "right_end": 100.0}
+    rows = [
+        {**shared, "kind": "loop", "answer_digits": 3, "right": [99.8, 10.4, 91.0], "right_sign": 97.3},
+        {**shared, "kind": "addition", "answer_digits": 2, "right": [98.0, 12.0], "right_sign": None},
+    ]
+    record = {"date": "2026-11-16T10:00:00+00:00", "device": "cpu: x", "rows": rows}
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "program-places.json").write_text(json.dumps(record))
+    text = program_tables.places(tmp_path)
+    head, _, *found = lines(text)
+    assert head[2:] == ["answers right", "last digit", "1 before", "2 before", "sign", "end"]
+    assert found == [
+        ["loop, `+`", "LSTM", "1", "100", "10", "91", "97", "100"],
+        ["addition, `+`", "LSTM", "1", "98", "12", "", "", "100"],
+    ]
+    assert "at least 1,579 fresh programs" in text
+    assert "(loop 3, addition 2)" in text
+
+
+def test_digits_are_counted_from_the_last() -> None:
+    """Four answers, the last digit first: 12 with its 1 wrong, -34 with its sign wrong, 5, of another size, and 21."""
+    from benchmarks.program_places import right_by_place
+
+    task = Programs()
+    one, two, three, four, five, minus = map(task.alphabet.index, "12345-")
+    end = task.end_of_output
+    targets = np.array([[two, one, end, end], [four, three, minus, end], [end, end, five, end], [end, one, two, end]]).T
+    predicted = np.array([[two, two, end, one], [four, three, end, end], [one] * 4, [one, one, two, end]]).T
+    mask = np.array([[True, True, True, False], [True] * 4, [False, False, True, True], [False, True, True, True]]).T
+    assert right_by_place(task, predicted, targets, mask) == {
+        "whole": 25.0,
+        "answer_digits": 2,
+        "share_of_answers": 75.0,
+        "right": [100.0, 66.7],
+        "right_sign": 0.0,
+        "right_end": 100.0,
+    }

@@ -32,6 +32,27 @@ def kinds(root: pathlib.Path) -> str:
     return f"{table(head, rows)}\n\n<sub>{record['rows'][0]['problems']:,} fresh programs a figure; {origin}</sub>"
 
 
+def places(root: pathlib.Path) -> str:
+    """Which digits of an answer are right, from the last to the first."""
+    path = root / "results" / "program-places.json"
+    if not path.exists():
+        return "Not run yet: `python -m benchmarks.program_places` does it."
+    record = json.loads(path.read_text())
+    most = max(row["answer_digits"] for row in record["rows"])
+    rows = []
+    for row in record["rows"]:
+        right = [*row["right"], *[None] * (most - row["answer_digits"]), row["right_sign"], row["right_end"]]
+        shown = ["" if percent is None else f"{percent:.0f}" for percent in (row["whole"], *right)]
+        rows.append([f"{row['kind']}, `{row['operator']}`", MODEL_NAMES[row["model"]], *shown])
+    places_of_digits = ["last digit", *(f"{at} before" for at in range(1, most))]
+    head = ["programs", "model", "answers right", *places_of_digits, "sign", "end"]
+    sizes = {f"{row['kind']} {row['answer_digits']}": None for row in record["rows"]}
+    fewest = min(row["problems"] for row in record["rows"])
+    note = f"percent; at least {fewest:,} fresh programs of four digits a row; digits, of the commonest size of answer"
+    origin = f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}, {record['device']}"
+    return f"{table(head, rows)}\n\n<sub>{note} ({', '.join(sizes)}); {origin}</sub>"
+
+
 def drawing(root: pathlib.Path) -> str:
     """What drawing programs takes of training on them."""
     rows, origins = [], []

@@ -58,6 +58,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/programs.md": {
         "programs": partial(study_tables.programs, ROOT),
         "kinds": partial(program_tables.kinds, ROOT),
+        "places": partial(program_tables.places, ROOT),
         "drawing": partial(program_tables.drawing, ROOT),
     },
     "docs/robust-recipe.md": {"robust": partial(study_tables.robust, ROOT)},

@@ -1,0 +1,94 @@
+"""`python -m benchmarks.program_places`: which digits of an answer the zoo's machines get right, place by place.
+
+For programs that are arithmetic, with four digits, and of their answers the commonest size. Written to
+results/program-places.json; docs/programs.md shows it.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Int
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.timing import command
+from lantm import zoo
+from lantm.evaluation import answer
+from lantm.experiments import MODELS
+from lantm.provenance import provenance
+from lantm.seeds import EVALUATE, seed_key
+from lantm.tasks import Task
+
+RESULTS = pathlib.Path(__file__).parent.parent / "results"
+ARITHMETIC = (("addition", "+"), ("addition", "-"), ("multiplication", "*"), ("loop", "+"), ("loop", "-"))
+DIGITS, DRAW = 4, 2  # a draw of its own: other programs than those of benchmarks.program_kinds
+
+
+def right_by_place(
+    task: Task,
+    predicted: Int[np.ndarray, "answer batch"],
+    targets: Int[np.ndarray, "answer batch"],
+    mask: Bool[np.ndarray, "answer batch"],
+) -> dict[str, Any]:
+    """Percent right at each digit of the answers of the commonest size, from the last to the first, sign, and end."""
+    right = predicted == targets
+    minus, end = (mask & (targets == symbol) for symbol in (task.alphabet.index("-"), task.end_of_output))
+    digit = mask & ~minus & ~end
+    sizes = digit.sum(axis=0)
+    size = int(np.bincount(sizes).argmax())
+    place = np.cumsum(digit, axis=0) - 1
+    of_size = sizes == size
+
+    def percent(where: Bool[np.ndarray, "answer batch"]) -> float | None:
+        found = right[where & of_size]
+        return round(100.0 * float(found.mean()), 1) if found.size else None
+
+    return {
+        "whole": round(100.0 * float((right | ~mask).all(axis=0).mean()), 1),  # of answers of all sizes
+        "answer_digits": size,
+        "share_of_answers": round(100.0 * float(of_size.mean()), 1),
+        "right": [percent(digit & (place == at)) for at in range(size)],
+        "right_sign": percent(minus),  # of answers that have one
+        "right_end": percent(end),
+    }
+
+
+def row_of(name: str, kind: str, operator: str, problems: int) -> dict[str, Any]:
+    """A machine of the zoo on the programs of one kind that have this operator."""
+    shipped = zoo.load(name)
+    task = dataclasses.replace(shipped.experiment, task=f"programs[kinds={kind}]").build_task()
+    model = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, shipped.models)
+    batch = task.sample(seed_key(shipped.seeds[0], EVALUATE, DRAW), problems, DIGITS, DIGITS)
+    given = answer(model, batch)
+    has_it = np.asarray(batch.inputs == task.alphabet.index(operator)).any(axis=0)
+    of_these = (jnp.argmax(given.logits, axis=-1), given.targets, given.mask)
+    places = right_by_place(task, *(np.asarray(rows)[:, has_it] for rows in of_these))
+    program = {"kind": kind, "operator": operator, "problems": int(has_it.sum())}
+    return {"machine": name, "model": shipped.experiment.model, **program, **places}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.program_places", description=__doc__)
+    parser.add_argument("--problems", type=int, default=3200, help="programs of a kind (default 3200)")
+    parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "program-places.json", help="where the JSON goes")
+    chosen = parser.parse_args()
+    rows = [row_of(f"programs-{model}", *form, chosen.problems) for form in ARITHMETIC for model in MODELS]
+    table = Table("program", "model", "whole", "last digit first", "sign", "end")
+    for row in rows:
+        shown = (str(row["whole"]), " ".join(f"{right:.0f}" for right in row["right"]), str(row["right_sign"]))
+        table.add_row(f"{row['kind']}, {row['operator']}", row["model"], *shown, str(row["right_end"]))
+    Console().print(table)
+    chosen.out.write_text(
+        json.dumps({"command": command("program_places"), **provenance(), "rows": rows}, indent=1) + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
