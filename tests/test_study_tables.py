@@ -128,11 +128,11 @@ def test_tweaks(tables: Any, tmp_path: pathlib.Path) -> None:
 
 def test_programs(tables: Any, tmp_path: pathlib.Path) -> None:
     row = {"scale": "1x", "coarse": 39.96, "fine": 74.44, "median_fine": 70.0, "pass": True}
-    content = result("programs[kinds=loop]", "lantm-invnorm", "paper", [row]) | {"problems_a_second": 12345.6}
+    content = result("programs[kinds=loop]", "lantm-invnorm", "paper", [row])
     write(tmp_path, "programs", "programs-kinds-loop--lantm-invnorm-paper", content)
     found = lines(tables.programs(tmp_path))
     assert len(found) == 2 + 6
-    assert found[6] == ["small loops", "InvNorm", "0/55", "**39.9/74.4**", "55.6/70.0", "12,346"]
+    assert found[6] == ["small loops", "InvNorm", "0/55", "**39.9/74.4**", "55.6/70.0", "7 of 8"]
     assert found[3][:4] == ["all six kinds", "InvNorm", "39/74", "-"]
 
 
@@ -141,7 +141,7 @@ def test_settings_that_have_changed_since_are_marked(
     tables: Any, tmp_path: pathlib.Path, part: str, field: str
 ) -> None:
     row = {"scale": "1x", "coarse": 39.96, "fine": 74.44, "median_fine": 70.0, "pass": True}
-    content = result("programs", "lstm", "paper", [row]) | {"problems_a_second": 12345.6}
+    content = result("programs", "lstm", "paper", [row])
     write(tmp_path, "programs", "programs-lstm-paper", content)
     assert "†" not in tables.programs(tmp_path)
     content["experiment"][part][field] += 1

@@ -178,7 +178,7 @@ def programs(root: pathlib.Path) -> str:
     cells = results.recipes()
     head = ["programs", "model", "paper"]
     for recipe in cells:
-        head += [f"ours, `{recipe}`", "median of seeds", "problems a second"]
+        head += [f"ours, `{recipe}`", "median of seeds", "seeds that solve it"]
     rows = []
     for (kinds, model), figures in PROGRAMS.items():
         row = ["all six kinds" if kinds == "all" else "small loops", MODEL_NAMES[model], _percent(figures)]
@@ -186,7 +186,7 @@ def programs(root: pathlib.Path) -> str:
             result = next((one for labels, one in cells[recipe].items() if labels[1:] == (model, kinds)), None)
             one = _row(result, 1)
             median = f"{one['median_coarse']:.1f}/{one['median_fine']:.1f}" if one else ""
-            row += [_ours(one), median, f"{result['problems_a_second']:,.0f}" if result else ""]
+            row += [_ours(one), median, f"{one['solved']} of {one['seeds']}" if one else ""]
         rows.append(row)
     return results.table(head, rows)
 
