@@ -74,7 +74,7 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("solve nowhere", ["PROBLEM is missing"]),
         ("solve nowhere hello", ["nowhere is not a run folder"]),
         ("eval nowhere", ["nor is it a machine of the zoo"]),
-        ("eval copy --weights last --problems 1", ["keeps the best weights only"]),
+        ("eval copy --weights last --problems 1", ["only the best weights are kept"]),
         ("solve copy hello --seed 99", ["no seed 99"]),
         ("zoo add nowhere", ["nowhere is not a run folder"]),
         ("zoo add nowhere --problems 0", ["problems", "from 1"]),

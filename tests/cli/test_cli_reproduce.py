@@ -93,6 +93,7 @@ def shelf(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lant
     assert said.out.startswith("added: copy-lantm-invnorm, seed 2: 1x ")
     for function in (zoo.names, zoo.find, zoo.load):
         monkeypatch.setattr(function, "__defaults__", (path,))
+    monkeypatch.setattr(zoo, "SHELF", path)
     return path
 
 
@@ -104,6 +105,28 @@ def test_a_machine_is_listed(lantm, shelf: pathlib.Path) -> None:
     assert (notes["name"], notes["seed"]) == ("copy-lantm-invnorm", 2)
     assert [row["scale"] for row in notes["scores"]] == ["1x", "2x"]
     assert notes["experiment"]["seeds"] == 1
+
+
+def test_other_shelves_are_listed(lantm, shelf: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    other = tmp_path / "other"
+    assert f"there is no folder {other}: lantm zoo add RUN --shelf" in lantm("zoo", "--shelf", other).err
+    other.mkdir()
+    (other / "mine.safetensors").write_bytes((shelf / "copy-lantm-invnorm.safetensors").read_bytes())
+    (notes,) = json.loads(lantm("zoo", "--shelf", other, "--json").out)
+    assert (notes["name"], notes["seed"]) == ("mine", 2)
+
+
+def test_commands_take_its_file(lantm, shelf: pathlib.Path, trained, tmp_path: pathlib.Path) -> None:
+    """They say of it what they say of its name, wherever it lies; a checkpoint is not mistaken for one."""
+    file = (shelf / "copy-lantm-invnorm.safetensors").rename(tmp_path / "of a friend.safetensors")
+    assert lantm("solve", "copy", "1 2").status == 2, "the zoo has it no more"
+    flags = ("--problems", 32, "--scales", 1, "--json")
+    (row,) = json.loads(lantm("eval", file, *flags).out)
+    assert row["fine"] == json.loads(lantm("eval", trained.folder.path, *flags).out)[0]["fine_by_seed"][2]
+    assert json.loads(lantm("info", file, "--json").out)["seeds"] == [2]
+    assert "only the best weights are kept" in lantm("eval", file, "--weights", "last").err
+    checkpoint = next((trained.folder.path / "checkpoints").glob("*.safetensors"))
+    assert "is no machine by itself: of a checkpoint, give the run folder" in lantm("eval", checkpoint).err
 
 
 def test_the_one_before_is_shown_too(lantm, shelf: pathlib.Path, trained) -> None:

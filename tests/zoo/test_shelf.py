@@ -71,7 +71,11 @@ def test_a_damaged_machine_is_refused(shelf: pathlib.Path) -> None:
 
 def test_notes_that_are_no_notes(shelf: pathlib.Path) -> None:
     path = shelf / "copy-lantm-invnorm.safetensors"
-    for notes, complaint in (([], "not a JSON object"), ({}, "experiment is not a JSON object")):
+    for notes, complaint in (
+        ([], "not a JSON object"),
+        ({}, "no machine by itself"),
+        ({"experiment": 1}, "experiment is not a JSON object"),
+    ):
         checkpoint.save(path, {"a": jnp.zeros(3)}, notes)  # type: ignore[arg-type]
         with pytest.raises(LantmError, match=complaint):
             zoo.load("copy", shelf)

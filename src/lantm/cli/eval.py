@@ -31,7 +31,7 @@ class Arguments:
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
-    """The run folder, or a machine of the zoo: its name or its task's."""
+    """The run folder, or a machine of the zoo: its name, its task's, or a file."""
     task: str | None = None
     """Score on another task of the same symbols: programs[kinds=loop], reverse for a machine that copies."""
     lengths: tuple[int, ...] = ()

@@ -26,7 +26,7 @@ class Arguments:
     """
 
     subject: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[TASK|RUN]")] = None
-    """A task, a run folder, or a machine of the zoo; without one, all there is to choose from is listed."""
+    """A task, a run folder, or a machine of the zoo or its file; without one, all there is to choose from is listed."""
     model: ModelName = "lantm-invnorm"
     """Which of the paper's models."""
     json: bool = False
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "info", arguments)
     if chosen.subject is None:
         facts = _listing()
-    elif (pathlib.Path(chosen.subject) / "experiment.json").is_file() or chosen.subject in zoo.names():
+    elif (pathlib.Path(chosen.subject) / "experiment.json").is_file() or _is_machine(chosen.subject):
         facts = _trained(chosen.subject)
     else:
         facts = _parameters(chosen.subject, chosen.model)
@@ -56,6 +56,10 @@ def main(arguments: list[str]) -> int:
         table.add_row(name.replace("_", " "), escape(_shown(value)))
     Console().print(table, highlight=False)
     return 0
+
+
+def _is_machine(source: str) -> bool:
+    return source in zoo.names() or zoo.is_file(source)
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Trained machines as the commands take them: a run folder, or a name of the zoo."""
+"""Trained machines as the commands take them: a run folder, a name of the zoo, or a machine's file."""
 
 import dataclasses
 import pathlib
@@ -19,7 +19,7 @@ from lantm.training import Experiment, RunFolder, load_learners
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """The machines of all seeds of a run, or the one machine of the zoo."""
+    """The machines of all seeds of a run, or the one machine of the zoo or of a file."""
 
     source: str
     experiment: Experiment
@@ -40,7 +40,7 @@ class Trained:
         if which == "best":
             return self.best
         if self.last is None:
-            raise LantmError(f"{self.source} is a machine of the zoo, which keeps the best weights only")
+            raise LantmError(f"{self.source} is a single machine, of which only the best weights are kept")
         return self.last
 
     def machine(self, seed: int | None, which: str = "best") -> tuple[int, Model]:
@@ -51,9 +51,13 @@ class Trained:
 
 
 def open_machines(source: str) -> Trained:
-    """The machines of a run folder, or else of the zoo; warnings about damaged checkpoints go to standard error."""
-    if not (pathlib.Path(source) / "experiment.json").is_file() and zoo.find(source) is not None:
+    """The machines of a run folder, or else of a file or the zoo; warnings about damage go to standard error."""
+    shipped = None
+    if zoo.is_file(source):
+        shipped = zoo.load_file(pathlib.Path(source))
+    elif not (pathlib.Path(source) / "experiment.json").is_file() and zoo.find(source) is not None:
         shipped = zoo.load(source)
+    if shipped is not None:
         return Trained(
             source=source,
             experiment=shipped.experiment,

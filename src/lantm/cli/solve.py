@@ -26,7 +26,7 @@ class Arguments:
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
-    """The run folder, or a machine of the zoo: a task's name, or one that `lantm zoo` lists."""
+    """The run folder, or a machine of the zoo: a task's name, one that `lantm zoo` lists, or a file."""
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PROBLEM")]
     """The problem, as a person writes it."""
     seed: int | None = None

@@ -31,7 +31,7 @@ class Arguments:
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
-    """The run folder, or a machine of the zoo: a task's name, or one that `lantm zoo` lists."""
+    """The run folder, or a machine of the zoo: a task's name, one that `lantm zoo` lists, or a file."""
     length: int | None = None
     """The length of a random problem; by default the longest that was trained on."""
     input: str | None = None

@@ -36,7 +36,7 @@ class Arguments:
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
-    """The run folder, or a machine of the zoo: a task's name, or one that `lantm zoo` lists."""
+    """The run folder, or a machine of the zoo: a task's name, one that `lantm zoo` lists, or a file."""
     other: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[OTHER_RUN]")] = None
     """Another one, to be shown beside it."""
     seeds: tuple[int, ...] = ()

@@ -23,8 +23,12 @@ class Arguments:
     """List the trained machines that ship with the package, with their scores on fresh problems.
 
     lantm solve, eval, info, trace and view take these names in the place of a run folder; a task's name alone
-    stands for its best model. `lantm zoo add RUN` puts the best machine of a run here.
+    stands for its InvNorm machine, where there is one. They take files of machines as well. `lantm zoo add RUN` puts
+    the best machine of a run here, `lantm zoo add RUN --shelf FOLDER` into a file to pass on.
     """
+
+    shelf: pathlib.Path | None = None
+    """Another folder of machines; by default the package's own."""
 
     json: bool = False
     """Print JSON on standard output: what each machine's file says of it."""
@@ -57,7 +61,10 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["add"]:
         return _add(parse(AddArguments, "zoo add", arguments[1:]))
     chosen = parse(Arguments, "zoo", arguments)
-    machines = [zoo.load(name) for name in zoo.names()]
+    shelf = chosen.shelf or zoo.SHELF
+    if not shelf.is_dir():
+        raise LantmError(f"there is no folder {shelf}: lantm zoo add RUN --shelf {shelf} makes it")
+    machines = [zoo.load(name, shelf) for name in zoo.names(shelf)]
     if chosen.json:
         print_json([{"name": machine.name, **machine.notes} for machine in machines])
     else:

@@ -84,12 +84,24 @@ def load(name: str, shelf: pathlib.Path = SHELF) -> Shipped:
     if full is None:
         known = ", ".join(names(shelf)) or "none"
         raise LantmError(f"the zoo has no machine {name!r}: it has {known}; lantm zoo add RUN adds one")
-    path = shelf / f"{full}{_SUFFIX}"
-    experiment = Experiment.from_json(checkpoint.read_notes(path).get("experiment"))
+    return load_file(shelf / f"{full}{_SUFFIX}")
+
+
+def is_file(source: str) -> bool:
+    """Whether this names a machine's file, wherever it lies."""
+    return source.endswith(_SUFFIX) and pathlib.Path(source).is_file()
+
+
+def load_file(path: pathlib.Path) -> Shipped:
+    """The machine in a file of its own, as `lantm zoo add RUN --shelf FOLDER` makes them to be passed on."""
+    notes = checkpoint.read_notes(path)
+    if "experiment" not in notes:
+        raise LantmError(f"{path} is no machine by itself: of a checkpoint, give the run folder it is in")
+    experiment = Experiment.from_json(notes["experiment"])
     task = experiment.build_task()
     like = jax.eval_shape(lambda: experiment.machine.build(task.vocabulary, seed_key(0, INITIALISE)))
     model, notes = checkpoint.load(path, like)
-    return Shipped(full, experiment, task, model, notes)
+    return Shipped(path.name.removesuffix(_SUFFIX), experiment, task, model, notes)
 
 
 def save(
