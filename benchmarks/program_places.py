@@ -28,6 +28,7 @@ from lantm.tasks import Task
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 ARITHMETIC = (("addition", "+"), ("addition", "-"), ("multiplication", "*"), ("loop", "+"), ("loop", "-"))
+OF_LOOPS_ALONE = "programs-kinds-loop--lstm"  # taught nothing else
 DIGITS, DRAW = 4, 2  # a draw of its own: other programs than those of benchmarks.program_kinds
 
 
@@ -79,11 +80,16 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=3200, help="programs of a kind (default 3200)")
     parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "program-places.json", help="where the JSON goes")
     chosen = parser.parse_args()
-    rows = [row_of(f"programs-{model}", *form, chosen.problems) for form in ARITHMETIC for model in MODELS]
-    table = Table("program", "model", "whole", "last digit first", "sign", "end")
+    machines = [f"programs-{model}" for model in MODELS]
+    rows = [
+        row_of(name, kind, operator, chosen.problems)
+        for kind, operator in ARITHMETIC
+        for name in (*machines, *([OF_LOOPS_ALONE] if kind == "loop" else []))
+    ]
+    table = Table("program", "machine", "whole", "last digit first", "sign", "end")
     for row in rows:
         shown = (str(row["whole"]), " ".join(f"{right:.0f}" for right in row["right"]), str(row["right_sign"]))
-        table.add_row(f"{row['kind']}, {row['operator']}", row["model"], *shown, str(row["right_end"]))
+        table.add_row(f"{row['kind']}, {row['operator']}", row["machine"], *shown, str(row["right_end"]))
     Console().print(table)
     chosen.out.write_text(
         json.dumps({"command": command("program_places"), **provenance(), "rows": rows}, indent=1) + "\n"

@@ -287,8 +287,22 @@ def test_places_of_digits(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Pat
     assert program_tables.places(tmp_path).startswith("Not run yet")
     shared = {"model": "lstm", "operator": "+", "problems": 1579, "whole": 1.4, "right_end": 100.0}
     rows = [
-        {**shared, "kind": "loop", "answer_digits": 3, "right": [99.8, 10.4, 91.0], "right_sign": 97.3},
-        {**shared, "kind": "addition", "answer_digits": 2, "right": [98.0, 12.0], "right_sign": None},
+        {
+            **shared,
+            "machine": "programs-kinds-loop--lstm",
+            "kind": "loop",
+            "answer_digits": 3,
+            "right": [99.8, 10.4, 91.0],
+            "right_sign": 97.3,
+        },
+        {
+            **shared,
+            "machine": "programs-lstm",
+            "kind": "addition",
+            "answer_digits": 2,
+            "right": [98.0, 12.0],
+            "right_sign": None,
+        },
     ]
     record = {"date": "2026-11-16T10:00:00+00:00", "device": "cpu: x", "rows": rows}
     (tmp_path / "results").mkdir()
@@ -297,7 +311,7 @@ def test_places_of_digits(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Pat
     head, _, *found = lines(text)
     assert head[2:] == ["answers right", "last digit", "1 before", "2 before", "sign", "end"]
     assert found == [
-        ["loop, `+`", "LSTM", "1", "100", "10", "91", "97", "100"],
+        ["loop, `+`", "LSTM, loops alone", "1", "100", "10", "91", "97", "100"],
         ["addition, `+`", "LSTM", "1", "98", "12", "", "", "100"],
     ]
     assert "at least 1,579 fresh programs" in text

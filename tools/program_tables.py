@@ -43,7 +43,8 @@ def places(root: pathlib.Path) -> str:
     for row in record["rows"]:
         right = [*row["right"], *[None] * (most - row["answer_digits"]), row["right_sign"], row["right_end"]]
         shown = ["" if percent is None else f"{percent:.0f}" for percent in (row["whole"], *right)]
-        rows.append([f"{row['kind']}, `{row['operator']}`", MODEL_NAMES[row["model"]], *shown])
+        taught = ", loops alone" if "kinds-loop" in row["machine"] else ""
+        rows.append([f"{row['kind']}, `{row['operator']}`", f"{MODEL_NAMES[row['model']]}{taught}", *shown])
     places_of_digits = ["last digit", *(f"{at} before" for at in range(1, most))]
     head = ["programs", "model", "answers right", *places_of_digits, "sign", "end"]
     sizes = {f"{row['kind']} {row['answer_digits']}": None for row in record["rows"]}
