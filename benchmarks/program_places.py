@@ -89,7 +89,8 @@ def main() -> None:
     table = Table("program", "machine", "whole", "last digit first", "sign", "end")
     for row in rows:
         shown = (str(row["whole"]), " ".join(f"{right:.0f}" for right in row["right"]), str(row["right_sign"]))
-        table.add_row(f"{row['kind']}, {row['operator']}", row["machine"], *shown, str(row["right_end"]))
+        name = row["machine"].removeprefix("programs-")
+        table.add_row(f"{row['kind']} {row['operator']}", name, *shown, str(row["right_end"]))
     Console().print(table)
     chosen.out.write_text(
         json.dumps({"command": command("program_places"), **provenance(), "rows": rows}, indent=1) + "\n"
