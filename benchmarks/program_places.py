@@ -10,8 +10,6 @@ import json
 import pathlib
 from typing import Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
@@ -65,9 +63,8 @@ def row_of(name: str, kind: str, operator: str, problems: int) -> dict[str, Any]
     """A machine of the zoo on the programs of one kind that have this operator."""
     shipped = zoo.load(name)
     task = dataclasses.replace(shipped.experiment, task=f"programs[kinds={kind}]").build_task()
-    model = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, shipped.models)
-    batch = task.sample(seed_key(shipped.seeds[0], EVALUATE, DRAW), problems, DIGITS, DIGITS)
-    given = answer(model, batch)
+    batch = task.sample(seed_key(shipped.experiment.first_seed, EVALUATE, DRAW), problems, DIGITS, DIGITS)
+    given = answer(shipped.model, batch)
     has_it = np.asarray(batch.inputs == task.alphabet.index(operator)).any(axis=0)
     of_these = (jnp.argmax(given.logits, axis=-1), given.targets, given.mask)
     places = right_by_place(task, *(np.asarray(rows)[:, has_it] for rows in of_these))
