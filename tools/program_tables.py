@@ -28,8 +28,8 @@ def kinds(root: pathlib.Path) -> str:
         [kind, *(f"{row['coarse']:.0f}/{row['fine']:.0f}" for model in models for row in found[kind, model])]
         for kind in dict.fromkeys(kind for kind, _ in found)
     ]
-    origin = f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}, {record['device']}"
-    return f"{table(head, rows)}\n\n<sub>{record['rows'][0]['problems']:,} fresh programs a figure; {origin}</sub>"
+    note = f"{record['rows'][0]['problems']:,} fresh programs a figure"
+    return f"{table(head, rows)}\n\n<sub>{note}; {_origin(path, record)}</sub>"
 
 
 def places(root: pathlib.Path) -> str:
@@ -50,8 +50,11 @@ def places(root: pathlib.Path) -> str:
     sizes = {f"{row['kind']} {row['answer_digits']}": None for row in record["rows"]}
     fewest = min(row["problems"] for row in record["rows"])
     note = f"percent; at least {fewest:,} fresh programs of four digits a row; digits, of the commonest size of answer"
-    origin = f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}, {record['device']}"
-    return f"{table(head, rows)}\n\n<sub>{note} ({', '.join(sizes)}); {origin}</sub>"
+    return f"{table(head, rows)}\n\n<sub>{note} ({', '.join(sizes)}); {_origin(path, record)}</sub>"
+
+
+def _origin(path: pathlib.Path, record: dict[str, Any]) -> str:
+    return f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}, {record['device']}"
 
 
 def drawing(root: pathlib.Path) -> str:

@@ -167,7 +167,7 @@ def tweaks(root: pathlib.Path) -> str:
             short, long = (_row(result, scale) for scale in (1, 2))
             if short and long:
                 solved = [_solved(short), _plain(short["epochs_until_solved"]), _solved(long)]
-                beyond = [_ours(long), f"{long['median_coarse']:.1f}"]
+                beyond = [_ours(long), _cut_off(long, "median_coarse")]
                 rows.append([recipe, task, variation.replace("-", " "), *solved, *beyond])
     return results.table(head, rows)
 
@@ -185,8 +185,7 @@ def programs(root: pathlib.Path) -> str:
         for recipe in cells:
             result = next((one for labels, one in cells[recipe].items() if labels[1:] == (model, kinds)), None)
             one = _row(result, 1)
-            median = f"{one['median_coarse']:.1f}/{one['median_fine']:.1f}" if one else ""
-            row += [_ours(one), median, f"{one['solved']} of {one['seeds']}" if one else ""]
+            row += [_ours(one), *([_cut_off(one, "median_coarse", "median_fine"), _solved(one)] if one else ["", ""])]
         rows.append(row)
     return results.table(head, rows)
 
@@ -227,11 +226,16 @@ def _percent(figures: Figures | None) -> str:
     return f"{figures.coarse}/{figures.fine}" if figures else ""
 
 
+def _cut_off(row: Row, *scores: str) -> str:
+    """Percents cut off, not rounded, so that 100.0 is all of them."""
+    return "/".join(f"{math.floor(10 * row[score] + 1e-6) / 10:.1f}" for score in scores)
+
+
 def _ours(row: Row | None) -> str:
-    """Bold where it is at least the paper's; cut off, not rounded, so that 100.0 is all of them."""
+    """Bold where it is at least the paper's."""
     if row is None:
         return NOT_RUN
-    figures = "/".join(f"{math.floor(10 * row[name] + 1e-6) / 10:.1f}" for name in ("coarse", "fine"))
+    figures = _cut_off(row, "coarse", "fine")
     mark = f" {CHANGED}" if row.get("changed") else ""
     return (f"**{figures}**" if row["pass"] else figures) + mark
 

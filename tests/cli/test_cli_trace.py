@@ -8,6 +8,7 @@ import jax
 import pytest
 from PIL import Image
 
+from lantm import zoo
 from lantm.evaluation import record
 from lantm.seeds import RECORD, seed_key
 from lantm.training import load_learners
@@ -46,6 +47,18 @@ def test_a_machine_of_the_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest
     assert said.status == 0
     assert said.out.startswith("copy, length 8: all 9 symbols are right (lantm-invnorm, best weights")
     assert {path.name for path in (tmp_path / "figures" / "copy" / "length-8").iterdir()} == FILES
+
+
+def test_a_machines_file(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its figures go below the folder we are in, wherever the file itself lies."""
+    here, there = tmp_path / "here", tmp_path / "there" / "of a friend.safetensors"
+    here.mkdir()
+    there.parent.mkdir()
+    there.write_bytes((zoo.SHELF / "copy-lantm-invnorm.safetensors").read_bytes())
+    monkeypatch.chdir(here)
+    assert lantm("trace", there, "--length", 8).status == 0
+    assert {path.name for path in (here / "figures" / "of a friend" / "length-8").iterdir()} == FILES
+    assert list(there.parent.iterdir()) == [there]
 
 
 @pytest.mark.parametrize(

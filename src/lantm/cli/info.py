@@ -1,7 +1,6 @@
 """`lantm info`: what there is, and how many parameters a model has."""
 
 import dataclasses
-import pathlib
 from typing import Annotated, Any
 
 import tyro
@@ -10,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lantm import zoo
-from lantm.cli.machines import open_machines
+from lantm.cli.machines import is_run, open_machines
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.experiments import MODELS, RECIPES, account, preset
@@ -38,7 +37,7 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "info", arguments)
     if chosen.subject is None:
         facts = _listing()
-    elif (pathlib.Path(chosen.subject) / "experiment.json").is_file() or _is_machine(chosen.subject):
+    elif is_run(chosen.subject) or zoo.is_file(chosen.subject) or chosen.subject in zoo.names():
         facts = _trained(chosen.subject)
     else:
         facts = _parameters(chosen.subject, chosen.model)
@@ -56,10 +55,6 @@ def main(arguments: list[str]) -> int:
         table.add_row(name.replace("_", " "), escape(_shown(value)))
     Console().print(table, highlight=False)
     return 0
-
-
-def _is_machine(source: str) -> bool:
-    return source in zoo.names() or zoo.is_file(source)
 
 
 def _shown(value: Any) -> str:

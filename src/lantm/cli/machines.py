@@ -50,12 +50,17 @@ class Trained:
         return int(self.seeds[index]), machine
 
 
+def is_run(source: str) -> bool:
+    """Whether this names a run folder."""
+    return (pathlib.Path(source) / "experiment.json").is_file()
+
+
 def open_machines(source: str) -> Trained:
     """The machines of a run folder, or else of a file or the zoo; warnings about damage go to standard error."""
     shipped = None
     if zoo.is_file(source):
         shipped = zoo.load_file(pathlib.Path(source))
-    elif not (pathlib.Path(source) / "experiment.json").is_file() and zoo.find(source) is not None:
+    elif not is_run(source) and zoo.find(source) is not None:
         shipped = zoo.load(source)
     if shipped is not None:
         return Trained(

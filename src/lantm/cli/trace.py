@@ -105,4 +105,4 @@ def _problem(task: Task, chosen: Arguments) -> tuple[str, Batch]:
 
 def _usual_folder(source: str) -> pathlib.Path:
     path = pathlib.Path(source)
-    return path / "figures" if path.is_dir() else pathlib.Path("figures") / source
+    return path / "figures" if path.is_dir() else pathlib.Path("figures") / path.stem
