@@ -5,7 +5,7 @@ import math
 from typing import Any, ClassVar
 
 from lantm.errors import LantmError
-from lantm.machine import LantmConfig, LstmConfig
+from lantm.machine import WEIGHTINGS, LantmConfig, LstmConfig
 from lantm.seeds import SEEDS
 from lantm.training.experiment import ModelName
 from lantm.training.records import json_object, make_record
@@ -72,10 +72,9 @@ class LanguageExperiment:
             raise LantmError(f"first_seed is {self.first_seed}: give a whole number from 0 to {SEEDS - self.seeds}")
         if isinstance(self.machine, LstmConfig):
             fits = self.model == "lstm"
-            if self.machine.decoder == "separate":
-                raise LantmError("a text has no answer for a separate decoder: leave decoder at shared")
         else:
-            fits = self.model == f"lantm-{self.machine.weighting}"
+            weighting = self.machine.weighting.partition("[")[0]
+            fits = self.model == f"lantm-{weighting}" or weighting not in WEIGHTINGS
             if self.machine.memory_limit is None:
                 raise LantmError(
                     "a text has no end for its memory to grow to: give a memory_limit (the paper's is 100)"

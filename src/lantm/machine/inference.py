@@ -16,7 +16,7 @@ from lantm.errors import LantmError
 from lantm.machine.access import Access
 from lantm.machine.blocks import Slots, Store, close, empty, seal, write
 from lantm.machine.expansion import Query
-from lantm.machine.index import Index, Reading, check_geometry, read, read_all
+from lantm.machine.index import Index, Reading, check_geometry, check_weighting, read, read_all
 from lantm.machine.lantm import Lantm
 from lantm.machine.loops import get_row, loop, put_row
 from lantm.machine.memory import Grow
@@ -42,6 +42,8 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
     if not isinstance(model.config.policy, Grow):
         raise LantmError("long inputs are for machines that forget nothing: leave out memory_limit")
     check_geometry(access.geometry)
+    if index is not None:
+        check_weighting(access.weighting)
     time, problems = batch.inputs.shape
     state, initial, _ = model.begin(problems, slots=0)
     weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)

@@ -5,7 +5,7 @@ import math
 from typing import Any, ClassVar, Literal
 
 from lantm.errors import LantmError
-from lantm.machine import LantmConfig, LstmConfig
+from lantm.machine import WEIGHTINGS, LantmConfig, LstmConfig
 from lantm.seeds import SEEDS
 from lantm.tasks import Lengths, Task, make_task
 from lantm.tasks.base import LONGEST_TEXT
@@ -77,11 +77,9 @@ class Experiment:
         lstm = isinstance(self.machine, LstmConfig)
         if lstm != (self.model == "lstm"):
             raise LantmError(f"the model {self.model} does not have a {type(self.machine).__name__}")
-        if isinstance(self.machine, LstmConfig):
-            if self.recipe.mixed_lengths and self.machine.decoder == "separate":
-                raise LantmError("a separate decoder needs one length a batch: turn mixed_lengths off")
-        else:
-            if self.model != f"lantm-{self.machine.weighting}":
+        if isinstance(self.machine, LantmConfig):
+            weighting = self.machine.weighting.partition("[")[0]
+            if weighting in WEIGHTINGS and self.model != f"lantm-{weighting}":
                 raise LantmError(f"the model {self.model} does not have the weighting {self.machine.weighting}")
             if self.recipe.mixed_lengths and self.machine.memory_limit is not None:
                 raise LantmError("problems that share a batch forget together: turn mixed_lengths or memory_limit off")

@@ -20,6 +20,8 @@ def json_object(values: Any, kind: type, where: str) -> dict[str, Any]:
 def make_record(kind: type, values: Any, where: str) -> Any:
     """An instance of a dataclass from JSON values, every field checked against its annotation."""
     values = json_object(values, kind, where)
+    if hasattr(kind, "upgrade"):  # older versions may have had other fields
+        values = kind.upgrade(values)
     hints = typing.get_type_hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for name in values:
