@@ -1,4 +1,4 @@
-"""The one exception that is written for the person at the terminal."""
+"""The exception and the warning that are written for the person at the terminal."""
 
 
 class LantmError(Exception):
@@ -6,3 +6,7 @@ class LantmError(Exception):
 
     The command line prints its message without a traceback and exits with status 2.
     """
+
+
+class SlowerWarning(UserWarning):
+    """What was asked for runs, but not by the fastest code there is."""
