@@ -247,7 +247,7 @@ def test_a_task_and_a_geometry_of_the_users_own(
     (row, _) = json.loads(said.out)
     assert row["task"] == "examples.every_second:EverySecond"
     arrays = named_arrays(load_learners(RunFolder.open(tmp_path / "run"))[3])
-    assert arrays["model.start.keys"].shape == (1, 2, 3), "keys in space, steps that turn and climb"
-    assert arrays["model.start.steps"].shape == (1, 2, 2)
+    assert arrays["model.layer.start.keys"].shape == (1, 2, 3), "keys in space, steps that turn and climb"
+    assert arrays["model.layer.start.steps"].shape == (1, 2, 2)
     result = json.loads(lantm("solve", tmp_path / "run", "abcde", "--json").out)
     assert (result["task"], result["expected"]) == ("everySecond", "ace")

@@ -108,9 +108,10 @@ def test_an_epoch_begins_anew(language: Make, corpus: Corpus) -> None:
     elsewhere = learner._replace(carried=read(experiment, learner, text, 0, 5).carried)
     again = read(experiment, elsewhere, text, 0, 1)
     np.testing.assert_array_equal(again.surprises, first.surprises)
-    assert np.abs(np.asarray(first.model.start.hidden - learner.model.start.hidden)).max() > 1e-3
+    starts = [one.model.layer.start.keys for one in (learner, first)]
+    assert np.abs(np.asarray(starts[1] - starts[0])).max() > 1e-3
     second = read(experiment, first, text, 1, 2)
-    np.testing.assert_array_equal(second.model.start.hidden, first.model.start.hidden)
+    np.testing.assert_array_equal(second.model.layer.start.keys, first.model.layer.start.keys)
 
 
 def test_clipping(language: Make, corpus: Corpus) -> None:
