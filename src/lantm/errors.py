@@ -1,4 +1,4 @@
-"""The one exception that is written for the person at the terminal."""
+"""The exception and the warnings that are written for the person at the terminal."""
 
 
 class LantmError(Exception):
@@ -6,3 +6,11 @@ class LantmError(Exception):
 
     The command line prints its message without a traceback and exits with status 2.
     """
+
+
+class LantmWarning(UserWarning):
+    """Something that a person should know of, though work continues. The command line prints it in one line."""
+
+
+class DamageWarning(LantmWarning):
+    """A file was damaged and passed over, since an older one served in its place."""

@@ -32,18 +32,18 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
 
 
 def described(form: Any, *more: str) -> str:
-    """What the docstring of a command's dataclass says, and more, a paragraph a line."""
+    """What the docstring of a command's dataclass says, and more, one paragraph per line."""
     paragraphs = inspect.cleandoc((get_origin(form) or form).__doc__).split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in (*paragraphs, *more))
 
 
 def published(command: str, arguments: Sequence[str], run: str | None = None) -> str:
-    """The command as results name it: where files lie is of one computer only.
+    """The command as results name it: where files lie differs between computers.
 
     >>> published("reproduce", ["language", "--data", "texts", "--seeds", "2", "--out=there"])
     'lantm reproduce language --data FOLDER --seeds 2'
-    >>> published("language keys", ["my/run", "--save", "there"], run="my/run")
-    'lantm language keys RUN'
+    >>> published("trace", ["my/run", "--save", "there"], run="my/run")
+    'lantm trace RUN'
     """
     return shlex.join(["lantm", *command.split(), *publishable(arguments, run)])
 

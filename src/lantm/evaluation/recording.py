@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
 from lantm.geometry import Geometry
@@ -60,7 +60,8 @@ class Recording:
 
     Steps count from 0, the step of `<s>`. In step `answer_start` the machine is shown the first `</s>`: there its
     answer begins, and from there on it writes nothing. What it reads in a step reaches its controller in the
-    next, so symbol i of the answer was made from the reading of step `answer_start + i - 1`.
+    next, so symbol i of the answer was made from the reading of step `answer_start + i - 1`. Of a text every step
+    writes, and the answer, which is the next word, begins at once.
     """
 
     inputs: Int[np.ndarray, " time"]
@@ -79,7 +80,7 @@ class Recording:
 
     @property
     def answer_start(self) -> int:
-        """The step in which the answer begins, and the number of steps with writing before it."""
+        """The step in which the answer begins."""
         return len(self.inputs) - len(self.expected)
 
     @property
@@ -94,20 +95,28 @@ class Recording:
 
     def read_step(self, place: int) -> int:
         """The step whose reading the machine had before it when it said the symbol at this place of the answer."""
-        return self.answer_start + place - 1
+        return max(0, self.answer_start + place - 1)
 
 
 def record(model: Model, batch: Batch, problem: int = 0, read_weights: bool = False) -> Recording:
     """Runs one problem of a batch, alone, and keeps all that its trace says of it."""
     alone = one_problem(batch, problem)
     predictions, trace = jax.device_get(_run(model, alone, read_weights))
-    writes, steps = int(alone.writes[0]), int(alone.steps)
+    start, steps = (int(step) for step in answer_span(alone.mask[:, 0]))
+    writes = int(alone.writes[0])
     return Recording(
         inputs=np.asarray(alone.inputs[:steps, 0]),
-        expected=np.asarray(alone.targets[writes:steps, 0]),
-        predicted=predictions[writes:steps],
+        expected=np.asarray(alone.targets[start:steps, 0]),
+        predicted=predictions[start:steps],
         heads=None if trace is None else _heads(trace, writes, steps, batch.write_capacity),
     )
+
+
+def answer_span(mask: Bool[Array, " time"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """The step in which a problem's answer begins, and the one behind its last."""
+    size = jnp.sum(mask, dtype="int32")
+    end = jnp.max(jnp.where(mask, jnp.arange(mask.size, dtype="int32") + 1, 0))
+    return end - size, end
 
 
 def one_problem(batch: Batch, problem: int) -> Batch:
@@ -118,7 +127,7 @@ def one_problem(batch: Batch, problem: int) -> Batch:
         batch.inputs[:, columns],
         batch.targets[:, columns],
         batch.mask[:, columns],
-        jnp.sum(batch.mask[:, problem]) + writes[0],
+        answer_span(batch.mask[:, problem])[1],
         writes,
         write_capacity=batch.write_capacity,
         answer_capacity=batch.answer_capacity,

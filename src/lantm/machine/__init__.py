@@ -2,7 +2,7 @@
 
 from lantm.machine.access import Access, Emission, Position
 from lantm.machine.index import Index
-from lantm.machine.inference import Inference, infer
+from lantm.machine.inference import Inference, can_infer, infer
 from lantm.machine.lantm import Lantm, LantmConfig
 from lantm.machine.lstm import Lstm, LstmConfig
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
@@ -32,6 +32,7 @@ __all__ = [
     "Trace",
     "Weighting",
     "Window",
+    "can_infer",
     "infer",
     "parameter_count",
     "recur",

@@ -61,9 +61,14 @@ class Reading(NamedTuple):
     full: Int[Array, ""]  # 1 if all memories were read; then the bounds are 0
 
 
+def has_index(geometry: Geometry) -> bool:
+    """Whether distances are those of R^n, on which the summaries rest."""
+    return type(geometry).squared_distance is EuclideanGeometry.squared_distance
+
+
 def check_geometry(geometry: Geometry) -> None:
-    """Raises a `LantmError` where distances are not those of R^n, on which the summaries rest."""
-    if type(geometry).squared_distance is not EuclideanGeometry.squared_distance:
+    """Raises a `LantmError` where there is no index for a geometry."""
+    if not has_index(geometry):
         name = type(geometry).__name__
         raise LantmError(f"there is no index for the distances of {name}, only for those of EuclideanGeometry")
 

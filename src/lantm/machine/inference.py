@@ -16,10 +16,11 @@ from lantm.errors import LantmError
 from lantm.machine.access import Access
 from lantm.machine.blocks import Slots, Store, close, empty, seal, write
 from lantm.machine.expansion import Query
-from lantm.machine.index import Index, Reading, check_geometry, read, read_all
+from lantm.machine.index import Index, Reading, check_geometry, has_index, read, read_all
 from lantm.machine.lantm import Lantm
 from lantm.machine.loops import get_row, loop, put_row
 from lantm.machine.memory import Grow
+from lantm.machine.model import Model
 from lantm.machine.recurrence import State, Step, Weights, take_step
 
 
@@ -30,6 +31,13 @@ class Inference(NamedTuple):
     bounds: Float[Array, "time batch read_heads"]  # on the error of any component of the reading; 0 for full reads
     full_reads: Int[Array, ""]  # steps in which all memories were read
     state: State  # what the machine ended with, beside its memory
+
+
+def can_infer(model: Model) -> bool:
+    """Whether `infer` serves a model: one that forgets nothing, with distances that there is an index for."""
+    if not isinstance(model, Lantm) or not isinstance(model.config.policy, Grow):
+        return False
+    return has_index(model.config.access.geometry)
 
 
 @partial(jax.jit, static_argnames="index")

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lantm.evaluation import SOLVED
+from lantm.report.tables import PASSES
 
 _HEADS = {"epochs_until_solved": "epochs\nto solve", "median_fine": "median\nfine"}
 _CAPTION = (
@@ -16,7 +17,6 @@ _CAPTION = (
     f"solved: seeds with a coarse score of {SOLVED:g}% or more; "
     "compared in whole percent"
 )
-_PASSES = {True: Text("pass", "green"), False: Text("fail", "red"), None: Text("")}
 
 
 def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequence[str] = ()) -> Group:
@@ -44,7 +44,7 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
             *([_paper(row["paper"])] if compared else []),
             f"{row['median_coarse']:.1f}",
             f"{row['solved']}/{row['seeds']}",
-            *([_PASSES[row["pass"]]] if compared else []),
+            *([PASSES[row["pass"]]] if compared else []),
         )
         before = at
     # Beside the table, not in it: they may be wider than a narrow one.

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from lantm.evaluation import Heads, Recording, approach, stride
 from lantm.geometry import Geometry
-from lantm.tasks import Task
+from lantm.tasks import Source
 
 LEAK = 0.02  # a gate further than this from shut and from open leaks
 STRAY = 0.1  # of the distance between two memories: a read line that stays closer lies on the write line
@@ -17,11 +17,11 @@ BLURRED = 0.9  # a reading with less than this on one memory is a mixture
 FAINT = 0.5  # a strength below it
 
 
-def diagnose(recording: Recording, task: Task, geometry: Geometry | None) -> list[str]:
+def diagnose(recording: Recording, task: Source, geometry: Geometry | None) -> list[str]:
     """What happened, a sentence each; `geometry` is that of the machine, None for one without a memory."""
     said = [_mistakes(recording, task)]
     heads = recording.heads
-    if heads is None or geometry is None:
+    if heads is None or geometry is None or recording.answer_start == 0:  # of a text, every word is an answer
         return said
     if not (np.isfinite(heads.keys).all() and np.isfinite(heads.memories.addresses).all()):
         return [*said, "Its keys are not finite numbers: it has diverged."]
@@ -34,7 +34,7 @@ def diagnose(recording: Recording, task: Task, geometry: Geometry | None) -> lis
     return said
 
 
-def _mistakes(recording: Recording, task: Task) -> str:
+def _mistakes(recording: Recording, task: Source) -> str:
     size, first = len(recording.expected), recording.first_mistake
     if first is None:
         return f"All {size} symbols of the answer are right."
@@ -95,7 +95,7 @@ def _drift(recording: Recording, off: Float[np.ndarray, " reads"]) -> str:
     return f"{text}."
 
 
-def _sharpness(recording: Recording, task: Task) -> list[str]:
+def _sharpness(recording: Recording, task: Source) -> list[str]:
     """How much of one memory a reading takes, and what was read for the first mistake."""
     heads = recording.heads
     if heads is None or heads.read_weights is None or not heads.read_weights.size:
@@ -117,7 +117,7 @@ def _sharpness(recording: Recording, task: Task) -> list[str]:
     return [f"{said}; the first mistake is made from {memories or 'next to nothing'}."]
 
 
-def _written(recording: Recording, heads: Heads, task: Task, slot: int) -> str:
+def _written(recording: Recording, heads: Heads, task: Source, slot: int) -> str:
     step = int(heads.memories.written_at[slot])
     return "" if step < 0 else f" ({_quoted(task, recording.inputs[step])})"
 
@@ -145,7 +145,7 @@ def _gates(recording: Recording) -> list[str]:
     return leaks or [f"No gate leaks: all are within {_percent(LEAK)} of shut or open when it counts."]
 
 
-def _quoted(task: Task, symbol: int) -> str:
+def _quoted(task: Source, symbol: int) -> str:
     return f"“{task.symbol_name(int(symbol))}”"
 
 

@@ -1,4 +1,4 @@
-"""Problems as batches of symbols, generated on the device.
+"""What machines are trained on: problems generated on the device, and texts read piece by piece.
 
 >>> import jax
 >>> task = make_task("copy")
@@ -10,10 +10,13 @@
 from lantm.registry import Registry
 from lantm.tasks.arithmetic import Addition, Double, NumberTask
 from lantm.tasks.base import Batch, Task
+from lantm.tasks.corpus import Corpus, read_corpus
 from lantm.tasks.lengths import Lengths
 from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
 from lantm.tasks.programs import Programs
 from lantm.tasks.sized import SizedTask
+from lantm.tasks.source import Source
+from lantm.tasks.text import Text
 
 TASKS: Registry[Task] = Registry("task", Task)  # type: ignore[type-abstract]
 for _task in (Copy, Reverse, BigramFlip, Double, Addition, Programs):
@@ -35,6 +38,7 @@ __all__ = [
     "Batch",
     "BigramFlip",
     "Copy",
+    "Corpus",
     "Double",
     "Lengths",
     "NumberTask",
@@ -42,6 +46,9 @@ __all__ = [
     "Reverse",
     "SequenceTask",
     "SizedTask",
+    "Source",
     "Task",
+    "Text",
     "make_task",
+    "read_corpus",
 ]

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lantm.errors import LantmError
-from lantm.training.checkpoint import write_whole
+from lantm.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lantm.language.footprints import Findings, Footprints
+from lantm.evaluation.footprints import Findings, Footprints
 from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, heading, new_figure
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A video of a training: one frame an epoch, from the recordings that were made of it."""
+"""A video of a training: one frame per epoch, from the recordings that were made of it."""
 
 import dataclasses
 import io
@@ -12,14 +12,14 @@ from jaxtyping import Float, UInt8
 
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
+from lantm.files import write_whole
 from lantm.geometry import Geometry
 from lantm.report.figures.answer import symbol_colours
 from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, new_figure
 from lantm.report.figures.keys import shades
 from lantm.report.figures.scene import Scene, everything, lay_out
 from lantm.report.projection import Projection, projection
-from lantm.tasks import Task
-from lantm.training.checkpoint import write_whole
+from lantm.tasks import Source
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -36,18 +36,18 @@ class Reel:
     """What a video is made of."""
 
     title: str
-    task: Task
+    task: Source
     geometry: Geometry | None
     epochs: list[int]
     recordings: list[Recording]
     losses: dict[int, float]
     """By epoch; an epoch without a finite loss has none."""
-    tests: dict[int, dict[str, tuple[float, float]]]
-    """Coarse and fine scores by epoch and scale, in the order of the epochs."""
+    tests: dict[int, dict[str, str]]
+    """Tests by epoch and label, in words, in the order of the epochs."""
 
 
 def frames(reel: Reel) -> Iterator[Frame]:
-    """The frames, one an epoch. What does not change is drawn once."""
+    """The frames, one per epoch. What does not change is drawn once."""
     screen = _Screen(reel)
     for at in range(len(reel.epochs)):
         yield screen.frame(at)
@@ -100,10 +100,7 @@ class _Screen:
         if tested is None:
             lines.append("not tested yet")
         else:
-            lines += [
-                f"{scale}: {coarse:.1f}% coarse, {fine:.1f}% fine"
-                for scale, (coarse, fine) in list(reel.tests[tested].items())[:3]
-            ]
+            lines += [f"{label}: {result}" for label, result in list(reel.tests[tested].items())[:3]]
         wrong = len(recording.wrong)
         lines.append(f"here: {wrong or 'none'} of {len(recording.expected)} symbols wrong")
         for text, line in zip(self._words, [*lines, *[""] * len(self._words)], strict=False):

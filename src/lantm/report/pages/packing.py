@@ -15,12 +15,12 @@ from jaxtyping import Float
 from lantm.evaluation import Recording
 from lantm.geometry import Geometry
 from lantm.report.projection import Projection, projection
-from lantm.tasks import Task
+from lantm.tasks import Source
 
 FAINTEST = 0.001  # of read weights: those below it cannot be seen, and nothing compresses better
 
 
-def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[str, Any]:
+def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[str, Any]:
     """A scene of the viewer; `geometry` is that of the machine, None for a machine without a memory."""
     heads = recording.heads
     packed: dict[str, Any] = {

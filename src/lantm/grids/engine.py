@@ -1,0 +1,75 @@
+"""Engines: where the jobs of a grid are done. Here: in this process, one after the other."""
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from lantm.grids.folder import GridFolder
+from lantm.grids.job import Job, work
+from lantm.training import Progress
+
+State = Literal["waiting", "running", "done", "failed", "stopped"]
+
+
+class Event(NamedTuple):
+    """What happened to a job."""
+
+    job: Job
+    state: State
+    epoch: int = 0
+    message: str = ""
+    """Why it failed, or what went wrong but could be mended."""
+    progress: Progress | None = None
+    """How its training is going, where it is done in this process."""
+
+
+class Engine(abc.ABC):
+    """Does jobs. However it does, the same jobs leave the same records."""
+
+    @abc.abstractmethod
+    def run(
+        self,
+        jobs: Sequence[Job],
+        folder: GridFolder,
+        tell: Callable[[Event], None],
+        stop: Callable[[], bool],
+    ) -> None:
+        """Does all jobs, or ends soon after `stop` says so; a job that fails does not keep the others."""
+
+
+class InProcess(Engine):
+    """In this process, one job after the other, each on all local devices."""
+
+    def run(
+        self,
+        jobs: Sequence[Job],
+        folder: GridFolder,
+        tell: Callable[[Event], None],
+        stop: Callable[[], bool],
+    ) -> None:
+        for job in jobs:
+            if stop():
+                return
+            tell(Event(job, "running", folder.run(job.run_name).last_epoch()))
+            tell(attempt(job, folder, tell, stop))
+
+
+def attempt(job: Job, folder: GridFolder, tell: Callable[[Event], None], stop: Callable[[], bool]) -> Event:
+    """Does a job; whatever goes wrong with it is told, stored, and left behind for the next attempt."""
+    at = 0
+
+    def watch(progress: Progress) -> None:
+        nonlocal at
+        at = progress.epoch
+        tell(Event(job, "running", at, progress=progress))
+
+    def warn(warning: str) -> None:
+        tell(Event(job, "running", at, warning))
+
+    try:
+        done = work(job, folder, watch, stop, warn)
+    except Exception as error:  # a night's sweep does not end with its first failure
+        reason = " ".join(str(error).split()) or type(error).__name__
+        folder.note_failure(job.run_name, reason)
+        return Event(job, "failed", at, reason)
+    return Event(job, "done" if done else "stopped", at)

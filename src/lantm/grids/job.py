@@ -1,0 +1,63 @@
+"""A job: one training of a grid and the records that come of it, the same on every engine."""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+from lantm.grids.folder import GridFolder, Record
+from lantm.report.pages import try_report
+from lantm.trained import Trained
+from lantm.training import Experiment, Progress, train
+
+
+class Job(abc.ABC):
+    """Machines that are trained side by side as one program: several points of a sweep, or a cell of a study."""
+
+    experiment: Experiment
+    """What is trained."""
+
+    @property
+    @abc.abstractmethod
+    def run_name(self) -> str:
+        """What its run folder is called. Jobs that share a training share it."""
+
+    @property
+    def for_people(self) -> bool:
+        """Whether recordings and a report page are made besides the figures."""
+        return False
+
+    @property
+    def problems(self) -> int:
+        """How many problems, or words per step, its machines are trained on altogether: how long it takes."""
+        recipe = self.experiment.recipe
+        return recipe.epochs * recipe.batches * recipe.batch_size * self.experiment.machines
+
+    @abc.abstractmethod
+    def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
+        """What is stored of a complete training, by name; `start_merits` are the best tests of every seed's starts."""
+
+    @abc.abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The job as plain JSON values, to be sent to another machine."""
+
+
+def work(
+    job: Job,
+    folder: GridFolder,
+    watch: Callable[[Progress], None],
+    stop: Callable[[], bool],
+    warn: Callable[[str], None],
+) -> bool:
+    """Does a job to its end, continuing from what is there, or until `stop` says so. Whether it came to its end."""
+    with folder.locked(job.run_name):
+        folder.note_failure(job.run_name, None)
+        run, begun = folder.run_folder(job.run_name, job.experiment, job.for_people)
+        result = train(run.experiment(), run, job.experiment.source(), begun, watch, stop, warn)
+        if not result.complete or stop():
+            return False
+        trained = Trained.of_result(result, run)
+        if job.for_people:
+            try_report(trained, warn)
+        for name, record in job.records(trained, result.start_merits).items():
+            folder.write_record(name, record)
+    return True
