@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> int:
     if chosen.json:
         print_json(rows)
     else:
-        Console().print(score_table(rows, f"{chosen.weights} weights of every seed, on fresh problems"))
+        Console().print(score_table(rows, f"{chosen.weights} weights of every seed"))
     return 0
 
 

@@ -159,7 +159,7 @@ def _train(experiment: Experiment, source: Source, folder: RunFolder, resume: bo
         return 130
     rows = score_rows(experiment, result.tests)
     folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
-    console.print(score_table(rows, "best weights of every seed, on fresh problems"))
+    console.print(score_table(rows, "best weights of every seed"))
     report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
     page = f", for people in {report.name}" if report else ""
     say(console, f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")
