@@ -7,6 +7,7 @@ from typing import Any
 from lantm.errors import LantmError
 from lantm.geometry import GEOMETRIES, Geometry
 from lantm.interrupt import interruptible
+from lantm.machine import WEIGHTINGS, Weighting
 from lantm.paper import make_experiment
 from lantm.provenance import provenance
 from lantm.tasks import TASKS, Task
@@ -71,7 +72,10 @@ def _experiment(
     return make_experiment({"task": task, "model": model, "recipe": recipe, **settings})
 
 
-_OBJECTS: tuple[tuple[str, Any, type], ...] = (("geometry", GEOMETRIES, Geometry),)
+_OBJECTS: tuple[tuple[str, Any, type], ...] = (
+    ("geometry", GEOMETRIES, Geometry),
+    ("weighting", WEIGHTINGS, Weighting),
+)
 """Settings that may be given as objects, which experiments store by their names."""
 
 

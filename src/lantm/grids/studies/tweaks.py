@@ -14,7 +14,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "no-gate-bias": {"write_gate_bias": 0.0},
     "no-normalisation": {"normalise_steps": False},
     "no-interpolation": {"interpolate_actions": False},
-    "power-2": {"power": 2.0},
+    "power-2": {"weighting": "invnorm[power=2.0]"},
 }
 """By name, what each changes in the machine of the recipe."""
 
