@@ -113,8 +113,8 @@ FEATURES = [
 EVERY_GEOMETRY = [
     *GEOMETRIES,
     "translation-3",
-    "sphere[actions=geodesic,keys=geodesic]",
-    "disk[actions=geodesic,keys=geodesic]",
+    "sphere[radius=8]",
+    "disk[radius=8]",
 ]
 # Two weightings and five features have no common divisor: among ten machines they all meet.
 MACHINES = [
