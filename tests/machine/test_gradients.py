@@ -27,7 +27,7 @@ SOFTMAX = {"weighting": "softmax"}
 def random_like(tree: Any, seed: int) -> Any:
     """The same arrays, full of random numbers."""
     random = np.random.default_rng(seed)
-    return jax.tree.map(lambda leaf: random.normal(size=leaf.shape), tree)
+    return jax.tree.map(lambda leaf: jnp.asarray(random.normal(size=leaf.shape)), tree)
 
 
 # Against the oracle.
