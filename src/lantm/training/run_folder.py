@@ -13,7 +13,7 @@ import json
 import pathlib
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
@@ -24,6 +24,7 @@ _COMMANDS = "tasks are for lantm train, eval and solve, language models for lant
 KEPT = 2  # checkpoints: one that is being replaced by the next can be lost, so the one before it stays
 
 
+@runtime_checkable
 class Record(Protocol):
     """What was trained and how."""
 
