@@ -193,7 +193,7 @@ def _squared_distances(
     return sum(squares[1:], squares[0])
 
 
-def _divide(sums: Float[Array, "batch read_heads width+1"]) -> Float[Array, "batch read_heads width"]:
+def _divide(sums: Float[Array, "batch read_heads sums"]) -> Float[Array, "batch read_heads sums-1"]:
     return sums[..., :-1] / jnp.maximum(sums[..., -1:], jnp.finfo(sums.dtype).tiny)
 
 

@@ -179,7 +179,7 @@ class Lantm(Model):
     config: LantmConfig = eqx.field(static=True)
     embedding: Float[Array, "vocabulary embedding"]
     symbols: Linear  # the symbol's share of the controller's input, with the controller's bias
-    recurrent: Float[Array, "reading+cells 4*cells"]
+    recurrent: Float[Array, "reading_and_cells four_cells"]
     heads: Linear
     readout: Linear
     start: Start

@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Self, SupportsInt, TypeVar, final
+from typing import Any, ClassVar, SupportsInt, TypeVar, final
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from lantm.tasks.lengths import Lengths
 # A length, or a number of symbols that follows from one: a Python integer where it decides the shape of
 # an array, a traced integer inside compiled code.
 Count = TypeVar("Count", int, Int[Array, ""])
+AnyTask = TypeVar("AnyTask", bound="Task")
 
 LONGEST_TEXT = 100_000  # characters; far beyond any machine here, short enough to fail at once
 
@@ -142,7 +143,7 @@ class Task(eqx.Module):
             )
 
     @final
-    def with_lengths(self, train_lengths: Lengths) -> Self:
+    def with_lengths(self: AnyTask, train_lengths: Lengths) -> AnyTask:
         """The same task, to be trained on other lengths."""
         changed: dict[str, Any] = {"train_lengths": train_lengths}
         try:

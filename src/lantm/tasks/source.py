@@ -4,7 +4,7 @@
 shown in the same way whatever it was trained on.
 """
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Array, Int, PRNGKeyArray
 
@@ -12,6 +12,7 @@ from lantm.batch import Batch
 from lantm.tasks.lengths import Lengths
 
 
+@runtime_checkable
 class Source(Protocol):
     """Symbols, lengths, and sequences of symbols to run a machine on."""
 
