@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import jax
 import pytest
+from jaxtyping import install_import_hook
 
 # Tests compile much and run little: code that is quick to make is better than code that is quick.
 # The second flag is known to some versions; others end the process at its name.
@@ -18,6 +19,9 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0"
     + (" --xla_cpu_use_fusion_emitters=false" if importlib.metadata.version("jaxlib").startswith("0.10.") else ""),
 )
+
+# Every call is checked against its annotations, shapes included. An int will do for a float, as for mypy.
+install_import_hook(["lantm", "examples"], "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 from small_texts import MACHINES, write_text
 

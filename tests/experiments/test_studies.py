@@ -100,7 +100,7 @@ def test_tweaks() -> None:
         ("write_gate_bias", 0.0),
         ("normalise_steps", False),
         ("interpolate_actions", False),
-        ("power", 2.0),
+        ("weighting", "invnorm[power=2.0]"),
     }
 
 

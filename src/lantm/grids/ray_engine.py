@@ -9,11 +9,11 @@ import json
 import os
 import pathlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lantm.errors import LantmError
-from lantm.grids.engine import Engine, Event, attempt
+from lantm.grids.engine import Engine, Event, Stop, Tell, attempt
 from lantm.grids.folder import GridFolder
 from lantm.grids.job import Job
 from lantm.grids.packing import Group
@@ -33,13 +33,7 @@ class RayEngine(Engine):
         self._cpus = cpus
         self._gpus = gpus
 
-    def run(
-        self,
-        jobs: Sequence[Job],
-        folder: GridFolder,
-        tell: Callable[[Event], None],
-        stop: Callable[[], bool],
-    ) -> None:
+    def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
         ray = load_ray()
         began = not ray.is_initialized()
         if began:
