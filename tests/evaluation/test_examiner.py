@@ -47,6 +47,10 @@ class Crib(Model):
         said = jnp.where(place < self.until, batch.targets, self.constant.astype(int))
         return jax.nn.one_hot(said, TASK.vocabulary)
 
+    @property
+    def learns_start(self) -> bool:
+        return True
+
     def begin(self, batch_size: int, slots: int) -> PyTree:
         raise NotImplementedError
 

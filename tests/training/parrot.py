@@ -29,6 +29,10 @@ class Parrot(Model):
         self.embedding = jax.random.normal(embedding_key, (vocabulary, width))
         self.readout = Linear(width, vocabulary, readout_key)
 
+    @property
+    def learns_start(self) -> bool:
+        return True
+
     def begin(self, batch_size: int, slots: int) -> PyTree:
         return None
 

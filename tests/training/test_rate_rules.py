@@ -33,7 +33,7 @@ def close(
 ) -> tuple[Learner, EpochReport]:
     """Ends an epoch whose batches had these losses."""
     learner = learner._replace(losses=jnp.array(losses), norms=jnp.ones(len(losses)))
-    return close_epoch(recipe, learner, jnp.array(counts or [1.0] * len(losses)), jnp.asarray(epoch))
+    return close_epoch(recipe, learner, jnp.array(counts or [1.0] * len(losses), float), jnp.asarray(epoch))
 
 
 def simulated_rates(recipe: Recipe, losses: np.ndarray) -> list[float]:
