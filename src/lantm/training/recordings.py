@@ -178,7 +178,7 @@ def _like(experiment: Experiment, task: Task, epochs: int, seeds: int) -> Any:
 
 
 def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Recording:
-    def take(leaf: Array) -> np.ndarray:
+    def take(leaf: Array) -> Any:
         taken = np.asarray(leaf)[at]
         return taken.astype(np.float32) if taken.dtype == np.float16 else taken
 
