@@ -12,7 +12,7 @@ from rich.console import Console
 from lantm.cli.interrupt import interruptible
 from lantm.cli.language.display import LanguageDisplay
 from lantm.cli.output import print_json, say
-from lantm.cli.parse import parse
+from lantm.cli.parse import parse, required
 from lantm.cli.train import free_folder
 from lantm.errors import LantmError
 from lantm.experiments import MODELS, language_machine
@@ -96,8 +96,9 @@ def main(arguments: list[str]) -> int:
 def _chosen(model: ModelName, arguments: list[str]) -> Arguments[Any]:
     """What the flags make of the paper's settings."""
     form: Any = Arguments[LstmConfig] if model == "lstm" else Arguments[LantmConfig]
-    default = form(data=tyro.MISSING, machine=language_machine(model), recipe=LanguageRecipe(), model=model)
-    return parse(form, "language train", arguments, default=default, config=(tyro.conf.OmitArgPrefixes,))
+    default = form(data=pathlib.Path(), machine=language_machine(model), recipe=LanguageRecipe(), model=model)
+    config = (tyro.conf.OmitArgPrefixes,)
+    return parse(form, "language train", arguments, default=required(default, "data"), config=config)
 
 
 def _train(experiment: LanguageExperiment, corpus: Corpus, folder: RunFolder, resume: bool, as_json: bool) -> int:
