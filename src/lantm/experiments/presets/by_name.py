@@ -28,7 +28,7 @@ _LSTM_SIZES: dict[str, dict[str, Any]] = {
 _RATES = {"addition": 0.01}
 
 
-def preset(task: str, model: ModelName, recipe: str = "paper") -> Experiment:
+def preset(task: str, model: ModelName | str, recipe: str = "paper") -> Experiment:
     """The experiment of a task, a model and a recipe; a task of one's own gets the sizes of copy."""
     name = task.partition("[")[0]
     machine: LantmConfig | LstmConfig
