@@ -1,6 +1,7 @@
 """`lantm reproduce` and `lantm zoo` at work, on a study of one small cell."""
 
 import dataclasses
+import inspect
 import json
 import os
 import pathlib
@@ -92,7 +93,7 @@ def shelf(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lant
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith("added: copy-lantm-invnorm, seed 2: 1x ")
     for function in (zoo.names, zoo.find, zoo.load):
-        monkeypatch.setattr(function, "__defaults__", (path,))
+        monkeypatch.setattr(inspect.unwrap(function), "__defaults__", (path,))
     monkeypatch.setattr(zoo, "SHELF", path)
     return path
 
