@@ -1,8 +1,8 @@
 """Parameter counts: ours, and the paper's integers exactly."""
 
 import pytest
-
 from lantm.experiments import MODELS, account, preset
+
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.tasks import TASKS, make_task
 from lantm.training import ModelName

@@ -6,9 +6,9 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import pytest
+from lantm.experiments import MODELS, RECIPES, preset
 
 from lantm.errors import LantmError
-from lantm.experiments import MODELS, RECIPES, preset
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.tasks import TASKS, Lengths
 from lantm.training import ModelName, Recipe

@@ -4,9 +4,8 @@ import pathlib
 from collections.abc import Callable
 
 import pytest
-from tiny_sweeps import TINY
-
 from lantm.sweeps import Sweep
+from tiny_sweeps import TINY
 
 
 @pytest.fixture

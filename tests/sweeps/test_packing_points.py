@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lantm.sweeps import Group, Sweep, pack
+from lantm.training.checkpoint import named_arrays
 from tiny_sweeps import TINY
 
 from lantm.errors import LantmError
-from lantm.sweeps import Group, Sweep, pack
 from lantm.training import Experiment, Member, RunFolder, train
-from lantm.training.checkpoint import named_arrays
 
 
 def groups(largest: int = 32, **values: Any) -> list[Group]:

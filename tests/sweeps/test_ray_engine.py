@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-from lantm.errors import LantmError
 from lantm.sweeps import Event, InProcess, Sweep, SweepFolder, ray_engine
 from lantm.sweeps.ray_engine import RETRIES, RayEngine
+
+from lantm.errors import LantmError
 
 # Ray in a process of its own: it leaves threads and warnings behind that are none of ours.
 PROGRAM = """

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from lantm.sweeps import Sweep, read_sweep
+from lantm.sweeps.file import LARGEST_FILE
 
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.sweeps import Sweep, read_sweep
-from lantm.sweeps.file import LARGEST_FILE
 
 WriteFile = Callable[..., pathlib.Path]
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from lantm.sweeps import Event, Group, InProcess, Sweep, SweepFolder, engine
+from lantm.sweeps.table import point_rows, summary_rows
 from tiny_sweeps import TINY
 
 from lantm.errors import LantmError
-from lantm.sweeps import Event, Group, InProcess, Sweep, SweepFolder, engine
-from lantm.sweeps.table import point_rows, summary_rows
 from lantm.training import RunFolder
 
 

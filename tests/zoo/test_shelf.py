@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from lantm.experiments import promote
+from lantm.seeds import EVALUATE
 
 from lantm import zoo
 from lantm.errors import LantmError
 from lantm.evaluation import Examiner
-from lantm.experiments import promote
-from lantm.seeds import EVALUATE
 from lantm.training import RunFolder, checkpoint, load_learners
 
 
