@@ -1,8 +1,10 @@
-"""What many tests share: one cache of compiled programs, one small trained run, and the command line."""
+"""What many tests share: one cache of compiled programs, a small trained run, a small text, the command line."""
 
+import dataclasses
 import importlib.metadata
 import os
 import pathlib
+import random
 import shutil
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -18,9 +20,14 @@ os.environ.setdefault(
     + (" --xla_cpu_use_fusion_emitters=false" if importlib.metadata.version("jaxlib").startswith("0.10.") else ""),
 )
 
+from small_machines import MACHINES
+
 from lantm.cli import main
 from lantm.machine import LantmConfig
-from lantm.training import Experiment, Recipe, Result, RunFolder, train
+from lantm.paper import preset
+from lantm.tasks import Corpus, read_corpus
+from lantm.trained import Trained, load_run
+from lantm.training import Experiment, Recipe, Result, RunFolder, TextFiles, train
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,6 +66,7 @@ class Run(NamedTuple):
     experiment: Experiment
     folder: RunFolder
     result: Result
+    machines: Trained
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +86,7 @@ def tiny_flags() -> list[str]:
 def trained(tiny: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """It, trained without interruption."""
     folder = RunFolder.create(tmp_path_factory.mktemp("trained") / "run", tiny, {})
-    return Run(tiny, folder, train(tiny, folder))
+    return Run(tiny, folder, train(tiny, folder), load_run(folder))
 
 
 @pytest.fixture
@@ -89,6 +97,46 @@ def copy_of_run(trained: Run, tmp_path: pathlib.Path) -> Callable[[], RunFolder]
         return RunFolder(shutil.copytree(trained.folder.path, tmp_path / "copy"))
 
     return copy
+
+
+SUBJECTS, VERBS, OBJECTS = ("the", "a", "one"), ("reads", "writes", "keeps", "loses"), ("key", "memory", "step")
+
+
+def sentences(count: int, seed: int) -> str:
+    """Lines in which the words say something about the next: there is something to learn."""
+    draw = random.Random(seed)
+    lines = []
+    for _ in range(count):
+        noun = draw.choice(OBJECTS)
+        lines.append(f" {draw.choice(SUBJECTS)} head {draw.choice(VERBS)} its {noun} {noun} \n")
+    return "".join(lines)
+
+
+@pytest.fixture(scope="session")
+def text_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A small text in three files: not to be changed."""
+    folder = tmp_path_factory.mktemp("text")
+    for part, count in (("train", 60), ("valid", 15), ("test", 11)):
+        (folder / f"tiny.{part}.txt").write_text(sentences(count, seed=count))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(text_folder: pathlib.Path) -> Corpus:
+    return read_corpus(text_folder)
+
+
+@pytest.fixture(scope="session")
+def language(text_folder: pathlib.Path) -> Callable[..., Experiment]:
+    """Makes an experiment on the small text, with a model and changes to the recipe."""
+    usual = {"learning_rate": 0.1, "epochs": 3, "batch_size": 5, "steps": 4}
+
+    def make(model: str = "lantm-invnorm", seeds: int = 2, **changes: object) -> Experiment:
+        recipe = dataclasses.replace(preset("text", model).recipe, **usual | changes)  # type: ignore[arg-type]
+        files = TextFiles.of(text_folder)
+        return Experiment("text", model, MACHINES[model], recipe, seeds=seeds, first_seed=3, text=files)  # type: ignore[arg-type]
+
+    return make
 
 
 class Said(NamedTuple):

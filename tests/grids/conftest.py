@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from tiny_sweeps import TINY
 
-from lantm.sweeps import Sweep
+from lantm.grids import Sweep
 
 
 @pytest.fixture

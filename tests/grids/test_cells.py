@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from lantm import zoo
-from lantm.errors import LantmError
-from lantm.evaluation import Examiner
 from lantm.experiments import Conduct, Request, Study, TrainedCell, from_zoo, promote, reproduce
 from lantm.experiments.paper import Figures
 from lantm.experiments.reproduce import read_result, to_text
 from lantm.seeds import EVALUATE
+
+from lantm import zoo
+from lantm.errors import LantmError
+from lantm.evaluation import Examiner
 from lantm.training import Experiment, RunFolder, load_learners
 
 

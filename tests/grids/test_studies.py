@@ -3,12 +3,12 @@
 import re
 
 import pytest
-
-from lantm.errors import LantmError
 from lantm.experiments import STUDIES, Request, preset
 from lantm.experiments.paper import Figures, sequence_figures
 from lantm.experiments.study import beside_the_paper
 from lantm.experiments.trained_cell import TrainedCell
+
+from lantm.errors import LantmError
 from lantm.machine import LantmConfig
 
 
