@@ -1,12 +1,15 @@
-"""Sweep files, and a small sweep."""
+"""Sweep files, a small sweep, and a small study."""
 
 import pathlib
+import shutil
 from collections.abc import Callable
 
 import pytest
+from small_study import Bench
 from tiny_sweeps import TINY
 
 from lantm.grids import Sweep
+from lantm.training import Experiment
 
 
 @pytest.fixture
@@ -25,3 +28,16 @@ def sweep_file(tmp_path: pathlib.Path) -> Callable[..., pathlib.Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def bench(tmp_path: pathlib.Path, tiny: Experiment) -> Bench:
+    """A study of one cell, of which nothing is done yet."""
+    return Bench(tmp_path, tiny)
+
+
+@pytest.fixture
+def done(bench: Bench, trained) -> Bench:
+    """The same with a complete run folder; nothing is scored yet."""
+    shutil.copytree(trained.folder.path, bench.run)
+    return bench
