@@ -1,5 +1,6 @@
 """Ray: the same records as in this process, also when workers die. `benchmarks.reliability` removes nodes too."""
 
+import dataclasses
 import json
 import pathlib
 import subprocess
@@ -10,10 +11,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from small_study import Bench
 
 from lantm.errors import LantmError
-from lantm.grids import Event, GridFolder, InProcess, Sweep, missing, ray_engine
+from lantm.grids import Event, GridFolder, InProcess, Request, Sweep, missing, ray_engine
 from lantm.grids.ray_engine import RETRIES, RayEngine
+from lantm.grids.studies import STUDIES
 from lantm.training import RunFolder
 
 # Ray in a process of its own: it leaves threads and warnings behind that are none of ours.
@@ -151,6 +154,42 @@ def test_workers_are_asked_to_stop(tiny_sweep: Sweep, tmp_path: pathlib.Path, mo
         *[("stopped", "")] * 3,
     ]
     assert [event.epoch for event in events if event.state == "running"] == [5, 5], "as the metrics on disk say"
+
+
+def test_a_cell_is_found_again_on_a_worker(text_folder: pathlib.Path) -> None:
+    """What is sent to it says where in its study the cell is."""
+    requests = {
+        "sequences": Request(recipe="robust", only=("copy", "double"), seeds=3, command="a command"),
+        "generalisation": Request(scales=(3, 6), problems=64, bare=True),
+        "geometries": Request(recipe="robust", only=("disk[radius=8]",), epochs=7),
+        "tweaks": Request(quick=True, models=("lantm-invnorm",)),
+        "programs": Request(recipe="demo"),
+        "language-geometries": Request(data=str(text_folder)),
+    }
+    for study, request in requests.items():
+        cells = STUDIES[study].selected(request)
+        assert len(cells) > 1
+        for cell in (cells[0], cells[-1]):
+            sent = json.dumps(cell.to_json())
+            assert len(sent) < 1000
+            assert ray_engine._from_json(json.loads(sent)) == cell
+
+
+def test_a_study_is_done_by_workers(bench: Bench, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They leave the record that this process would leave, where this process looks for it."""
+    monkeypatch.setitem(STUDIES, "small", bench.study)
+    monkeypatch.setattr(ray_engine, "load_ray", Actor)
+    bench.request = dataclasses.replace(bench.request, bare=True)
+    events: list[Event] = []
+    RayEngine().run([bench.cell], bench.folder, events.append, lambda: False)
+    assert [(event.job, event.state, event.epoch, event.message) for event in events] == [(bench.cell, "done", 6, "")]
+    here = Bench(tmp_path / "here", bench.experiment)
+    here.request = bench.request
+    by_worker, by_us = bench(), here()
+    assert by_worker is not None
+    assert by_us is not None
+    for field in ("study", "cell", "command", "rows", "final", "experiment", "epochs", "best_epochs", "tests"):
+        assert by_worker[field] == by_us[field], field
 
 
 def test_what_the_cluster_does_not_have(

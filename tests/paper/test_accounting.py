@@ -2,14 +2,14 @@
 
 import pytest
 
-from lantm.experiments import MODELS, account, preset
 from lantm.machine import LantmConfig, LstmConfig
+from lantm.paper import MODELS, account, preset
 from lantm.tasks import TASKS, make_task
 from lantm.training import ModelName
 
 
 def papers_formula(n: int, E: int, M: int, V: int, temperature: int = 0) -> int:  # noqa: N803 the paper's letters
-    """P of section 3 of the specification: ours, a second bias, a second embedding, a dead weight a start."""
+    """P of section 3 of the specification: ours, a second bias, a second embedding, a dead weight per start."""
     emitted = 13 + M + temperature
     return 4 * n * (E + M + n) + 8 * n + emitted * (n + 1) + V * (n + 1) + 2 * V * E + 2 * (2 * n + 2 * M + 11)
 
@@ -42,6 +42,12 @@ def test_the_papers_integers_for_programs(model: ModelName, count: int) -> None:
     found = account(preset("programs", model).machine, make_task("programs").vocabulary)
     temperature = 129 if model == "lantm-softmax" else 0
     assert found.ours + found.second_bias + found.dead_start - temperature == count
+
+
+def test_the_papers_integer_for_texts() -> None:
+    """With one embedding table."""
+    found = account(preset("text", "lstm").machine, 10_000)
+    assert found.ours + found.second_bias == 4_047_632
 
 
 @pytest.mark.parametrize("task", list(TASKS))
