@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from lantm.sweeps import Sweep, read_sweep
-from lantm.sweeps.file import LARGEST_FILE
 
 from lantm.errors import LantmError
 from lantm.grids import Sweep, read_sweep

@@ -6,7 +6,6 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import pytest
-from lantm.experiments import MODELS, RECIPES, preset
 
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
