@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.batch import Batch
 from lantm.evaluation import Draw, ProblemExaminer, Scores, choosing, reporting
-from lantm.machine import Model, Output, Schedule
+from lantm.machine import Backend, Model, Output, Schedule
 from lantm.machine.model import Linear
 from lantm.randomness import EVALUATE, TEST, TRAIN, seed_key
 from lantm.tasks import Copy, Lengths
@@ -40,7 +40,7 @@ class Crib(Model):
         self.until = jnp.asarray(float(until))
         self.constant = jnp.asarray(float(constant))
 
-    def features(self, batch: Batch) -> Float[Array, "time batch vocabulary"]:
+    def features(self, batch: Batch, backend: Backend = "auto") -> Float[Array, "time batch vocabulary"]:
         traced.append("once more")
         jax.debug.callback(lambda inputs: problems.append(np.asarray(inputs)), batch.inputs)
         place = jnp.cumsum(batch.mask, axis=0) - 1
@@ -54,10 +54,12 @@ class Crib(Model):
     def begin(self, batch_size: int, slots: int) -> PyTree:
         raise NotImplementedError
 
-    def run(self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree) -> tuple[Array, PyTree]:
+    def run(
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree, backend: Backend = "auto"
+    ) -> tuple[Array, PyTree]:
         raise NotImplementedError
 
-    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         raise NotImplementedError
 
 

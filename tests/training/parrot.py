@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
 from lantm.machine import LantmConfig, Model, Output, Schedule
+from lantm.machine.backend import Backend
 from lantm.machine.model import Linear
 from lantm.randomness import INITIALISE, seed_key
 from lantm.tasks import Task
@@ -37,11 +38,11 @@ class Parrot(Model):
         return None
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree, backend: Backend = "auto"
     ) -> tuple[Float[Array, "time batch width"], PyTree]:
         return jnp.tanh(self.embedding[inputs]), carried
 
-    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         return self(batch)
 
 

@@ -277,7 +277,7 @@ class _Training:
         if self._unsaved:
             self._save()
         seconds = time.monotonic() - self._began
-        if self._folder is not None:
+        if self._folder is not None and self._trained:
             self._folder.add_seconds(seconds)
         complete = self.epoch >= recipe.epochs
         tests: dict[str, Measured] = {}

@@ -1,21 +1,23 @@
 """The studies: which cells there are, what the paper has for them, and how they are chosen."""
 
+import dataclasses
+import pathlib
 import re
 
 import pytest
 
 from lantm.errors import LantmError
-from lantm.experiments import STUDIES, Request, preset
-from lantm.experiments.paper import Figures, sequence_figures
-from lantm.experiments.study import beside_the_paper
-from lantm.experiments.trained_cell import TrainedCell
+from lantm.grids import Cell, Request
+from lantm.grids.comparison import beside_the_paper
+from lantm.grids.studies import STUDIES, texts
 from lantm.machine import LantmConfig
+from lantm.paper import preset
 
 
-def cells(study: str, **asked: object) -> list[TrainedCell]:
+def cells(study: str, **asked: object) -> list[Cell]:
     found = STUDIES[study].selected(Request(**asked))  # type: ignore[arg-type]
-    assert all(isinstance(cell, TrainedCell) for cell in found)
-    return found  # type: ignore[return-value]
+    assert {cell.study for cell in found} == {study}
+    return found
 
 
 def test_the_sequences() -> None:
@@ -26,27 +28,9 @@ def test_the_sequences() -> None:
         lstm = cell.experiment.model == "lstm"
         assert cell.experiment.seeds == (3 if lstm else 8)
         assert cell.scales == (1, 2)
-        assert set(cell.scales) <= set(cell.figures)
+        assert {"1x", "2x"} <= set(cell.figures)
         assert cell.experiment.recipe == preset(cell.experiment.task, cell.experiment.model).recipe
         cell.check()
-
-
-@pytest.mark.parametrize(
-    ("task", "model", "scale", "expected"),
-    [
-        ("copy", "lstm", 1, (58, 97)),
-        ("copy", "lantm-softmax", 2, (99, 100)),
-        ("reverse", "lantm-softmax", 1, (1, 12)),
-        ("reverse", "lantm-invnorm", 5, (12, 65)),
-        ("bigramFlip", "lantm-invnorm", 8, (12, 96)),
-        ("double", "lantm-invnorm", 4, (86, 99)),
-        ("addition", "lantm-invnorm", 2, (99, 100)),
-        ("addition", "lantm-invnorm", 4, (2, 95)),
-        ("addition", "lstm", 2, (6, 64)),
-    ],
-)
-def test_the_papers_figures(task: str, model: str, scale: int, expected: tuple[int, int]) -> None:
-    assert sequence_figures(task, model)[scale] == expected
 
 
 def test_generalisation_scores_the_trainings_of_the_sequences() -> None:
@@ -58,7 +42,7 @@ def test_generalisation_scores_the_trainings_of_the_sequences() -> None:
 
 
 def test_geometries() -> None:
-    """5 tasks x 12 key spaces, which can all be made, with one start a seed."""
+    """5 tasks x 12 key spaces, which can all be made, with one start per seed."""
     found = cells("geometries", recipe="robust")
     assert len({cell.name for cell in found}) == len(found) == 60
     shared = {cell.run_name: cell.experiment for cell in cells("sequences", recipe="robust")}
@@ -100,7 +84,7 @@ def test_tweaks() -> None:
         ("write_gate_bias", 0.0),
         ("normalise_steps", False),
         ("interpolate_actions", False),
-        ("weighting", "invnorm[power=2.0]"),
+        ("power", 2.0),
     }
 
 
@@ -141,7 +125,7 @@ def row(coarse: float, fine: float) -> dict[str, float]:
     [(91.0, 98.0, True), (90.5, 97.5, True), (90.49, 98.0, False), (100.0, 97.49, False), (100, 100, True)],
 )
 def test_both_figures_count_in_whole_percent(coarse: float, fine: float, passes: bool) -> None:
-    compared = beside_the_paper(row(coarse, fine), Figures(91, 98), quick=False)
+    compared = beside_the_paper(row(coarse, fine), {"coarse": 91, "fine": 98}, quick=False)
     assert compared["pass"] is passes
     assert compared["paper"] == {"coarse": 91, "fine": 98}
     assert "quick" not in compared
@@ -149,7 +133,7 @@ def test_both_figures_count_in_whole_percent(coarse: float, fine: float, passes:
 
 def test_nothing_is_compared_without_the_papers_figures_or_in_a_hurry() -> None:
     assert beside_the_paper(row(100, 100), None, quick=False)["pass"] is None
-    quick = beside_the_paper(row(100, 100), Figures(1, 1), quick=True)
+    quick = beside_the_paper(row(100, 100), {"coarse": 1, "fine": 1}, quick=True)
     assert (quick["pass"], quick["quick"]) == (None, True)
 
 
@@ -161,7 +145,7 @@ def test_programs() -> None:
         ("programs[kinds=loop]", "loop"),
     ]
     assert len({cell.name for cell in found}) == len({cell.run_name for cell in found}) == 6
-    figures = {(cell.labels["kinds"], cell.experiment.model): cell.figures[1] for cell in found}
+    figures = {(cell.labels["kinds"], cell.experiment.model): tuple(cell.figures["1x"].values()) for cell in found}
     assert figures == {
         ("all", "lstm"): (35, 66),
         ("all", "lantm-invnorm"): (39, 74),
@@ -181,3 +165,71 @@ def test_programs() -> None:
     assert (asked.seeds, asked.recipe.epochs) == (3, 7)
     with pytest.raises(LantmError, match="no programs at scale 2"):
         cells("programs", scales=(2,))[0].check()
+
+
+# Texts.
+
+
+def test_language(text_folder: pathlib.Path) -> None:
+    """Three models on one text, with the paper's perplexities, one device and four seeds."""
+    found = cells("language", data=str(text_folder))
+    assert [cell.name for cell in found] == ["lantm-invnorm", "lantm-softmax", "lstm"]
+    assert found[0].figures == {"validation": {"perplexity": 128}, "test": {"perplexity": 123}}
+    for cell in found:
+        cell.check()
+        usual = preset("text", cell.experiment.model)
+        assert (cell.experiment.machine, cell.experiment.recipe) == (usual.machine, usual.recipe)
+        assert (cell.experiment.seeds, cell.scales) == (4, ())
+        assert cell.experiment.text is not None
+        assert cell.experiment.text.folder == str(text_folder.resolve())
+    few = cells("language", data=str(text_folder), models=("lstm",), seeds=1, epochs=2)[0].experiment
+    assert (few.model, few.seeds, few.recipe.epochs) == ("lstm", 1, 2)
+
+
+def test_key_spaces_of_language(text_folder: pathlib.Path) -> None:
+    """The paper's machine shares its training with the table of perplexities; the disk has one of its own."""
+    plane, disk = cells("language-geometries", data=str(text_folder))
+    assert plane.run_name in {cell.run_name for cell in cells("language", data=str(text_folder))}
+    assert disk.name == "lantm-invnorm-disk"
+    assert (plane.labels["geometry"], disk.labels["geometry"]) == ("translation", "disk")
+    assert disk.experiment.machine == dataclasses.replace(plane.experiment.machine, geometry="disk")
+
+
+def test_a_quick_version_reads_the_beginning_of_the_text(
+    text_folder: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(texts, "_QUICK_WORDS", {"train": 70, "valid": 35, "test": 35})
+    quick = cells("language", data=str(text_folder), quick=True)[0]
+    whole = cells("language", data=str(text_folder))[0]
+    assert quick.name == "lantm-invnorm-quick"
+    assert quick.experiment.recipe.epochs < whole.experiment.recipe.epochs
+    corpus = quick.experiment.build_text().corpus
+    assert [len(part) for part in (corpus.train, corpus.valid, corpus.test)] == [70, 35, 35]
+    of_whole = whole.experiment.build_text().corpus
+    words = [[read.words[number] for number in read.train[:70]] for read in (corpus, of_whole)]
+    assert words[0] == words[1]
+
+
+@pytest.mark.parametrize(
+    ("perplexity", "quick", "passes"),
+    [(123.49, False, True), (123.5, False, False), (None, False, False), (80.0, True, None)],
+)
+def test_perplexities_count_in_whole_numbers(perplexity: float | None, quick: bool, passes: bool | None) -> None:
+    row = {"scale": "test", "perplexity": perplexity}
+    assert beside_the_paper(row, {"perplexity": 123}, quick)["pass"] is passes
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({}, "language needs a text: give --data FOLDER"),
+        ({"data": "nowhere"}, "there is no folder nowhere"),
+        ({"data": "nowhere", "scales": (2,)}, "leave out --recipe and --scales"),
+        ({"data": "nowhere", "recipe": "robust"}, "leave out --recipe and --scales"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_text(asked: dict[str, object], reason: str) -> None:
+    for study in ("language", "language-geometries"):
+        with pytest.raises(LantmError, match=reason):
+            cells(study, **asked)

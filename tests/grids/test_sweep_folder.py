@@ -12,29 +12,29 @@ import pytest
 from tiny_sweeps import TINY
 
 from lantm.errors import LantmError
-from lantm.sweeps import Event, Group, InProcess, Sweep, SweepFolder, engine
-from lantm.sweeps.table import point_rows, summary_rows
+from lantm.grids import Event, GridFolder, Group, InProcess, Sweep, engine, missing
+from lantm.grids.table import labels_of_tests, point_rows, summary_rows
 from lantm.training import RunFolder
 
 
-def do(folder: SweepFolder, sweep: Sweep, stop: Callable[[], bool] = lambda: False) -> list[Event]:
+def do(folder: GridFolder, sweep: Sweep, stop: Callable[[], bool] = lambda: False) -> list[Event]:
     """Does what is missing, and says what happened."""
     events: list[Event] = []
-    folder.begin(sweep)
-    InProcess().run(folder.missing(sweep.points(), sweep.pack), folder, events.append, stop)
+    folder.begin(sweep.to_json())
+    InProcess().run(missing(folder, sweep.points(), sweep.pack), folder, events.append, stop)
     return events
 
 
-def records(folder: SweepFolder) -> dict[str, Any]:
+def records(folder: GridFolder) -> dict[str, Any]:
     """All records, less what says where and when."""
     found = {path.stem: json.loads(path.read_text()) for path in (folder.path / "records").glob("*.json")}
     return {name: {key: value for key, value in one.items() if key != "made"} for name, one in found.items()}
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> GridFolder:
     """A sweep that was never interrupted; not to be changed."""
-    folder = SweepFolder(tmp_path_factory.mktemp("finished") / "sweep")
+    folder = GridFolder(tmp_path_factory.mktemp("finished") / "sweep")
     events = do(folder, Sweep.from_json(TINY))
     assert [event.state for event in events] == ["running"] * 7 + ["done"]
     assert [event.epoch for event in events] == [0, 1, 2, 3, 4, 5, 6, 6]
@@ -42,12 +42,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
 
 
 @pytest.fixture
-def copied(finished: SweepFolder, tmp_path: pathlib.Path) -> SweepFolder:
+def copied(finished: GridFolder, tmp_path: pathlib.Path) -> GridFolder:
     """The same, to be damaged."""
-    return SweepFolder(shutil.copytree(finished.path, tmp_path / "copied"))
+    return GridFolder(shutil.copytree(finished.path, tmp_path / "copied"))
 
 
-def test_a_record_a_point(finished: SweepFolder, tiny_sweep: Sweep) -> None:
+def test_a_record_a_point(finished: GridFolder, tiny_sweep: Sweep) -> None:
     points = tiny_sweep.points()
     found = records(finished)
     assert set(found) == {point.name for point in points}
@@ -61,14 +61,14 @@ def test_a_record_a_point(finished: SweepFolder, tiny_sweep: Sweep) -> None:
         assert record["best_epoch"] in (2, 4, 6)
 
 
-def test_what_is_done_is_not_done_again(finished: SweepFolder, tiny_sweep: Sweep) -> None:
-    assert finished.missing(tiny_sweep.points(), 32) == []
-    assert finished.sweep() == tiny_sweep
+def test_what_is_done_is_not_done_again(finished: GridFolder, tiny_sweep: Sweep) -> None:
+    assert missing(finished, tiny_sweep.points(), 32) == []
+    assert Sweep.from_json(finished.asked()) == tiny_sweep
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"point": "another", "rows": []}'])
 def test_a_record_that_is_lost_is_made_again_without_training(
-    copied: SweepFolder, finished: SweepFolder, tiny_sweep: Sweep, text: str | None
+    copied: GridFolder, finished: GridFolder, tiny_sweep: Sweep, text: str | None
 ) -> None:
     path = copied.path / "records" / f"{tiny_sweep.points()[1].name}.json"
     path.unlink() if text is None else path.write_text(text)
@@ -76,8 +76,8 @@ def test_a_record_that_is_lost_is_made_again_without_training(
     assert records(copied) == records(finished)
 
 
-def test_stopped_in_the_middle_it_goes_on(finished: SweepFolder, tiny_sweep: Sweep, tmp_path: pathlib.Path) -> None:
-    folder = SweepFolder(tmp_path / "sweep")
+def test_stopped_in_the_middle_it_goes_on(finished: GridFolder, tiny_sweep: Sweep, tmp_path: pathlib.Path) -> None:
+    folder = GridFolder(tmp_path / "sweep")
     asked: list[int] = []
 
     def stop() -> bool:
@@ -86,8 +86,8 @@ def test_stopped_in_the_middle_it_goes_on(finished: SweepFolder, tiny_sweep: Swe
 
     assert do(folder, tiny_sweep, stop)[-1].state == "stopped"
     assert records(folder) == {}
-    (group,) = folder.missing(tiny_sweep.points(), 32)
-    reached = folder.epoch(group)
+    (group,) = missing(folder, tiny_sweep.points(), 32)
+    reached = folder.run(group.run_name).last_epoch()
     assert 0 < reached < 6
     events = do(folder, tiny_sweep)
     assert [event.epoch for event in events] == [reached, *range(reached + 1, 7), 6]
@@ -95,9 +95,9 @@ def test_stopped_in_the_middle_it_goes_on(finished: SweepFolder, tiny_sweep: Swe
     assert do(folder, tiny_sweep, lambda: True) == []
 
 
-def test_a_larger_sweep_does_only_what_is_new(copied: SweepFolder, finished: SweepFolder) -> None:
+def test_a_larger_sweep_does_only_what_is_new(copied: GridFolder, finished: GridFolder) -> None:
     larger = Sweep.from_json({**TINY, "seeds": 4})
-    (group,) = copied.missing(larger.points(), 32)
+    (group,) = missing(copied, larger.points(), 32)
     assert [(point.seed, point.experiment.recipe.learning_rate) for point in group.points] == [
         (2, 0.01),
         (3, 0.01),
@@ -111,7 +111,7 @@ def test_a_larger_sweep_does_only_what_is_new(copied: SweepFolder, finished: Swe
     assert {name: after[name] for name in before} == before
 
 
-def test_other_problems_are_scored_without_training(copied: SweepFolder) -> None:
+def test_other_problems_are_scored_without_training(copied: GridFolder) -> None:
     events = do(copied, Sweep.from_json({**TINY, "problems": 64}))
     assert [event.state for event in events] == ["running", "done"]
     assert len(records(copied)) == 8
@@ -119,7 +119,7 @@ def test_other_problems_are_scored_without_training(copied: SweepFolder) -> None
 
 def test_a_group_that_fails_is_said_and_tried_again(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = Sweep.from_json({**TINY, "seeds": 8, "grid": {"task": ["copy"]}, "pack": 4})
-    folder = SweepFolder(tmp_path / "sweep")
+    folder = GridFolder(tmp_path / "sweep")
     work = engine.work
 
     def fails(group: Group, *others: Any) -> bool:
@@ -129,49 +129,50 @@ def test_a_group_that_fails_is_said_and_tried_again(tmp_path: pathlib.Path, monk
 
     monkeypatch.setattr(engine, "work", fails)
     assert [event.state for event in do(folder, sweep)] == ["running", "failed", *["running"] * 7, "done"]
-    (group,) = folder.missing(sweep.points(), 4)
-    assert folder.failure(group) == "out of memory"
-    (row,) = summary_rows(sweep, point_rows(sweep, sweep.points(), folder))
+    (group,) = missing(folder, sweep.points(), 4)
+    assert folder.failure(group.run_name) == "out of memory"
+    points = sweep.points()
+    (row,) = summary_rows(sweep, point_rows(sweep, points, folder), labels_of_tests(sweep, points))
     assert (row["task"], row["done"], row["seeds"]) == ("copy", 4, 8)
     monkeypatch.undo()
     assert [event.state for event in do(folder, sweep)][-1] == "done"
-    assert folder.failure(group) is None
+    assert folder.failure(group.run_name) is None
     assert set(records(folder)) == {point.name for point in sweep.points()}
 
 
-def test_a_damaged_checkpoint_is_mended_and_said(copied: SweepFolder, tiny_sweep: Sweep, finished: SweepFolder) -> None:
+def test_a_damaged_checkpoint_is_mended_and_said(copied: GridFolder, tiny_sweep: Sweep, finished: GridFolder) -> None:
     shutil.rmtree(copied.path / "records")
     newest = max((copied.path / "runs").glob("*/checkpoints/*"))
     newest.write_bytes(newest.read_bytes()[:100])
     events = do(copied, tiny_sweep)
-    assert next(event.said for event in events if event.said).endswith("restore it from a copy")
-    assert [event.epoch for event in events if event.state == "running" and not event.said] == [6, 5, 6]
+    assert next(event.message for event in events if event.message).endswith("restore it from a copy")
+    assert [event.epoch for event in events if event.state == "running" and not event.message] == [6, 5, 6]
     assert records(copied) == records(finished)
 
 
-def test_a_run_folder_that_was_never_whole_or_is_another(copied: SweepFolder, tiny_sweep: Sweep) -> None:
+def test_a_run_folder_that_was_never_whole_or_is_another(copied: GridFolder, tiny_sweep: Sweep) -> None:
     shutil.rmtree(copied.path / "records")
     (run,) = (copied.path / "runs").iterdir()
     values = json.loads((run / "experiment.json").read_text())
     values["experiment"]["recipe"]["epochs"] = 7
     (run / "experiment.json").write_text(json.dumps(values))
     (event,) = [event for event in do(copied, tiny_sweep) if event.state == "failed"]
-    assert "other settings: remove it" in event.said
+    assert "other settings: remove it" in event.message
     (run / "experiment.json").unlink()
-    folder, begun = copied.run_folder(event.group)
+    folder, begun = copied.run_folder(event.job.run_name, event.job.experiment, event.job.for_people)
     assert not begun
-    assert folder.experiment() == event.group.experiment
+    assert folder.experiment() == event.job.experiment
     assert [path.name for path in run.iterdir()] == ["experiment.json"]
 
 
-def test_two_processes_do_not_share_a_folder(finished: SweepFolder, tmp_path: pathlib.Path) -> None:
+def test_two_processes_do_not_share_a_folder(finished: GridFolder, tmp_path: pathlib.Path) -> None:
     program = """
 import pathlib, sys
-from lantm.sweeps import SweepFolder
-with SweepFolder(pathlib.Path(sys.argv[1])).locked(): pass
+from lantm.grids import GridFolder
+with GridFolder(pathlib.Path(sys.argv[1])).locked(): pass
 """
     command = [sys.executable, "-c", program, str(tmp_path / "sweep")]
-    with SweepFolder(tmp_path / "sweep").locked():
+    with GridFolder(tmp_path / "sweep").locked():
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert ended.returncode
         assert "LantmError: another process works in" in ended.stderr
@@ -180,27 +181,27 @@ with SweepFolder(pathlib.Path(sys.argv[1])).locked(): pass
 
 def test_folders_that_are_none(tmp_path: pathlib.Path, tiny_sweep: Sweep) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(LantmError, match="not empty and holds no sweep"):
-        SweepFolder(tmp_path).begin(tiny_sweep)
-    with pytest.raises(LantmError, match="not a sweep folder"):
-        SweepFolder(tmp_path).sweep()
-    (tmp_path / "sweep.json").write_text("{")
+    with pytest.raises(LantmError, match="not empty and holds no grid"):
+        GridFolder(tmp_path).begin(tiny_sweep.to_json())
+    with pytest.raises(LantmError, match="not the folder of a sweep"):
+        GridFolder(tmp_path).asked()
+    (tmp_path / "grid.json").write_text("{")
     with pytest.raises(LantmError, match="cannot be read as JSON"):
-        SweepFolder(tmp_path).sweep()
-    (tmp_path / "sweep.json").write_text("[]")
+        GridFolder(tmp_path).asked()
+    (tmp_path / "grid.json").write_text("[]")
     with pytest.raises(LantmError, match="not a JSON object"):
-        SweepFolder(tmp_path).sweep()
+        GridFolder(tmp_path).asked()
 
 
 def test_how_far_a_group_is(tmp_path: pathlib.Path, tiny_sweep: Sweep) -> None:
-    folder = SweepFolder(tmp_path)
-    (group,) = folder.missing(tiny_sweep.points(), 32)
-    assert folder.epoch(group) == 0
-    run = RunFolder(tmp_path / "runs" / group.name)
+    folder = GridFolder(tmp_path)
+    (group,) = missing(folder, tiny_sweep.points(), 32)
+    assert folder.run(group.run_name).last_epoch() == 0
+    run = RunFolder(tmp_path / "runs" / group.run_name)
     run.path.mkdir(parents=True)
     run.append_metrics([{"epoch": epoch, "seed": 0, "loss": 1.5} for epoch in range(1, 400)])
     with open(run.path / "metrics.jsonl", "a") as file:
         file.write('{"epoch": 400, "se')
-    assert folder.epoch(group) == 399
+    assert folder.run(group.run_name).last_epoch() == 399
     (run.path / "metrics.jsonl").write_text("[]\n3\n{}\n")
-    assert folder.epoch(group) == 0
+    assert folder.run(group.run_name).last_epoch() == 0

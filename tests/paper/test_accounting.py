@@ -2,14 +2,14 @@
 
 import pytest
 
-from lantm.experiments import MODELS, account, preset
 from lantm.machine import LantmConfig, LstmConfig
+from lantm.paper import MODELS, account, preset
 from lantm.tasks import TASKS, make_task
 from lantm.training import ModelName
 
 
 def papers_formula(n: int, E: int, M: int, V: int, temperature: int = 0) -> int:  # noqa: N803 the paper's letters
-    """P of section 3 of the specification: ours, a second bias, a second embedding, a dead weight a start."""
+    """P of section 3 of the specification: ours, a second bias, a second embedding, a dead weight per start."""
     emitted = 13 + M + temperature
     return 4 * n * (E + M + n) + 8 * n + emitted * (n + 1) + V * (n + 1) + 2 * V * E + 2 * (2 * n + 2 * M + 11)
 
@@ -44,6 +44,12 @@ def test_the_papers_integers_for_programs(model: ModelName, count: int) -> None:
     assert found.ours + found.second_bias + found.dead_start - temperature == count
 
 
+def test_the_papers_integer_for_texts() -> None:
+    """With one embedding table."""
+    found = account(preset("text", "lstm").machine, 10_000)
+    assert found.ours + found.second_bias == 4_047_632
+
+
 @pytest.mark.parametrize("task", list(TASKS))
 def test_the_papers_formula(task: str) -> None:
     vocabulary = make_task(task).vocabulary
@@ -63,7 +69,7 @@ def test_the_parts_add_up() -> None:
 
 
 def test_a_start_that_is_not_learned_is_not_counted() -> None:
-    learned, drawn = (account(LstmConfig(learn_start=learn), 128) for learn in (True, False))
+    learned, drawn = (account(LantmConfig(learn_start=learn), 128) for learn in (True, False))
     assert "start" not in drawn.parts
     assert drawn.dead_start == 0
     assert learned.ours - drawn.ours == learned.parts["start"]

@@ -9,9 +9,9 @@ import pytest
 from tiny_sweeps import TINY
 
 from lantm.errors import LantmError
-from lantm.sweeps import Group, Sweep, pack
+from lantm.grids import Group, Sweep, pack
 from lantm.training import Experiment, Member, RunFolder, train
-from lantm.training.checkpoint import named_arrays
+from lantm.weight_files import named_arrays
 
 
 def groups(largest: int = 32, **values: Any) -> list[Group]:
@@ -34,7 +34,7 @@ def test_the_points_of_the_groups_are_the_points() -> None:
         found = pack(points, largest)
         assert [point for group in found for point in group.points] == points
         assert max(group.experiment.seeds for group in found) <= largest
-        assert len({group.name for group in found}) == len(found)
+        assert len({group.run_name for group in found}) == len(found)
 
 
 def test_what_one_command_would_train_is_an_ordinary_run() -> None:

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import pytest
 
 from lantm.errors import LantmError
-from lantm.experiments import MODELS, RECIPES, preset
 from lantm.machine import LantmConfig, LstmConfig
+from lantm.paper import MODELS, RECIPES, make_experiment, preset, settings_of
 from lantm.tasks import TASKS, Lengths
 from lantm.training import ModelName, Recipe
-from lantm.training.learner import begin, train_epoch
+from lantm.training.learner import begin, close_epoch, train_batches
+from lantm.training.material import make_material
 
 
 @pytest.mark.parametrize(
@@ -76,9 +77,12 @@ def test_every_model_can_be_trained(model: ModelName) -> None:
     """An epoch is traced, not run: it gives back what it was given."""
     experiment = preset("addition", model)
     task = experiment.build_task()
+    material = make_material(experiment, task)
     one = jax.ShapeDtypeStruct((), jnp.int32)
-    learner = jax.eval_shape(partial(begin, experiment, task), one)
-    after, report = jax.eval_shape(partial(train_epoch, experiment.recipe, task), learner, one)
+    learner = jax.eval_shape(partial(begin, experiment, material, task.vocabulary), one)
+    counts = jax.ShapeDtypeStruct(material.counts.shape, jnp.float32)
+    after = jax.eval_shape(partial(train_batches, experiment.recipe, material), learner, (), one, one, one)
+    after, report = jax.eval_shape(partial(close_epoch, experiment.recipe), after, counts, one)
     assert jax.tree.structure(after) == jax.tree.structure(learner)
     assert jax.tree.leaves(after) == jax.tree.leaves(learner)
     assert report.loss.shape == ()
@@ -116,3 +120,47 @@ def test_names_that_lead_nowhere() -> None:
         preset("copy", "lstm", "papre")
     with pytest.raises(LantmError, match="unknown model 'gru': known are lantm-invnorm"):
         preset("copy", "gru")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_papers_texts(model: ModelName) -> None:
+    """Section 4.3 and appendix, "Language modelling"."""
+    experiment = preset("text", model)
+    machine, recipe = experiment.machine, experiment.recipe
+    assert (machine.cells, machine.embedding, machine.forget_bias) == (128, 256, 1.0)
+    if isinstance(machine, LstmConfig):
+        assert (machine.layers, machine.weight_range) == (1, 0.08)
+    else:
+        assert model == f"lantm-{machine.weighting}"
+        assert (machine.memory_width, machine.memory_limit, machine.memory_drop) == (100, 100, 60)
+        assert (machine.weight_range, machine.write_gate_bias) == (0.008, -10.0)
+        assert machine.weight_range_of == ("embedding", "controller", "heads"), "the output starts as usual"
+        assert not machine.normalise_steps
+    assert (recipe.optimiser, recipe.learning_rate) == ("adagrad", 0.05)
+    assert (recipe.schedule, recipe.plateau_factor, recipe.validation_memory) == ("validation", 0.5, 1)
+    assert (recipe.test_every, recipe.plateau_start) == (1, 0)
+    with pytest.raises(LantmError, match="a text has one recipe"):
+        preset("text", model, "robust")
+
+
+def test_settings_by_name() -> None:
+    """What `settings_of` says of an experiment makes it again."""
+    made = make_experiment({"task": "copy", "model": "lstm", "recipe": "robust", "cells": 20, "lengths": [2, 8]})
+    assert isinstance(made.machine, LstmConfig)
+    assert (made.machine.cells, made.lengths, made.recipe) == (20, (2, 8), preset("copy", "lstm", "robust").recipe)
+    assert make_experiment(settings_of(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({}, "there is no task"),
+        ({"task": 5}, "task is 5, which is not text"),
+        ({"task": "copy", "celsl": 3}, "lantm-invnorm has no setting 'celsl': known are task"),
+        ({"task": "copy", "cells": "many"}, "cells is 'many'"),
+        ({"task": "copy", "data": "nowhere"}, "there is no folder nowhere"),
+    ],
+)
+def test_settings_that_lead_nowhere(settings: dict[str, object], reason: str) -> None:
+    with pytest.raises(LantmError, match=reason):
+        make_experiment(settings)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from lantm.errors import LantmError
+from lantm.grids import Sweep, read_sweep
+from lantm.grids.sweep import LARGEST_FILE
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.sweeps import Sweep, read_sweep
-from lantm.sweeps.file import LARGEST_FILE
 
 WriteFile = Callable[..., pathlib.Path]
 
@@ -91,7 +91,7 @@ def test_a_name_depends_on_what_was_set_and_on_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({}, "has no task"),
+        ({}, "there is no task"),
         ([], "not a JSON object"),
         ({"sedes": 3}, "no field 'sedes'"),
         ({"seeds": 0}, "seeds is 0"),
@@ -120,6 +120,8 @@ def test_a_name_depends_on_what_was_set_and_on_nothing_else() -> None:
         ({"scales": [0], "grid": {"task": ["copy"]}}, "scale 0"),
         ({"scales": [10**7], "grid": {"task": ["copy"]}}, "up to 100,000"),
         ({"grid": {"task": ["copy"], "first_seed": [1]}}, "no setting 'first_seed'"),
+        ({"experiment": {"task": "copy", "seeds": 3}}, "no setting 'seeds'"),
+        ({"experiment": {"task": "copy", "recorded_seeds": 3}}, "no setting 'recorded_seeds'"),
         ({"grid": {"task": ["copy"] * 400, "cells": [5] * 400}}, "1,280,000 points"),
     ],
 )
