@@ -1,6 +1,7 @@
 """The loop: when it tests, with which problems, and which weights it keeps."""
 
 import dataclasses
+import math
 import pathlib
 from typing import Any
 
@@ -205,7 +206,10 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return epochs
 
 
-def test_a_checkpoint_is_written_after_every_test(tiny: Experiment, tmp_path: pathlib.Path, saved: list[int]) -> None:
+def test_a_checkpoint_is_written_after_every_test(
+    tiny: Experiment, tmp_path: pathlib.Path, saved: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "_QUICK", math.inf)  # on a slow disk too
     train(tiny, RunFolder.create(tmp_path / "run", tiny, {}))
     assert saved == [2, 4, 6]
 

@@ -17,7 +17,12 @@ from lantm.weight_files import named_arrays
 def stops_after(epochs: int) -> tuple[Callable[[], bool], Callable[[Progress], None]]:
     """A question and a watcher: stop once so many epochs were seen."""
     seen: list[int] = []
-    return (lambda: len(seen) >= epochs), (lambda progress: seen.append(progress.epoch))
+
+    def watch(progress: Progress) -> None:
+        if progress.report is not None:
+            seen.append(progress.epoch)
+
+    return (lambda: len(seen) >= epochs), watch
 
 
 def learners_in(folder: RunFolder) -> Learner:

@@ -265,8 +265,8 @@ class _Training:
     def _save(self) -> None:
         if self._folder is None or self._recorder is None:
             return
+        self._recorder.write()  # the first time this compiles, which says nothing about the time of a checkpoint
         began = time.monotonic()
-        self._recorder.write()
         self._folder.save_checkpoint(self.epoch, self._learners)
         self._saved = time.monotonic()
         self._saving, self._unsaved = self._saved - began, False
