@@ -27,7 +27,7 @@ def test_commands_exist(page: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_named_files_exist(page: pathlib.Path) -> None:
-    """Files of the package are named from its folder, others from the root: `machine/access.py`, `examples/helix.py`."""
+    """Files of the package are named from its folder (`machine/access.py`), others from the root."""
     for name in re.findall(r"`(\w+/[\w/]+\.(?:py|toml))`", page.read_text()):
         assert any((folder / name).exists() for folder in (ROOT, ROOT / "src/lantm")), name
 
