@@ -125,7 +125,8 @@ def _from_json(values: Any) -> Job:
     from lantm.grids.request import Request
     from lantm.grids.studies import STUDIES
 
-    cells = STUDIES[values["study"]].selected(make_record(Request, values["request"], "request"))
+    request = make_record(Request, values["request"], "request")
+    cells = STUDIES[values["study"]].selected(request, values["command"])
     return next(cell for cell in cells if cell.name == values["cell"])
 
 
