@@ -37,8 +37,8 @@ class Study:
     def selected(self, request: Request, command: str = "") -> list[Cell]:
         """The requested cells; a name that selects none is a `LantmError`.
 
-        Names of one kind of label are alternatives; where there are names of several kinds, as of a task and of a
-        variation, all of them have to fit.
+        Names of one kind of label are alternatives. If there are names of several kinds, such as a task and a
+        variation, a cell has to match all kinds.
         """
         cells = [dataclasses.replace(cell, study=self.name, command=command) for cell in self.cells(request)]
         known: dict[str, dict[str, None]] = {}  # the labels of each kind, in the order of the cells

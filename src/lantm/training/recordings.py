@@ -85,7 +85,7 @@ def _run(source: Source, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> S
 
 
 class Recorder:
-    """Sets weights aside epoch by epoch, and writes recordings of them when it is told to."""
+    """Sets weights aside epoch by epoch, and writes recordings of them on request."""
 
     def __init__(self, experiment: Experiment, source: Source, folder: pathlib.Path):
         """`folder` is where the files go."""
