@@ -59,7 +59,7 @@ def test_devices_in_use_stay_as_they_are() -> None:
 
 
 def test_seeds_are_shared_out_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax, "local_devices", lambda: jax.devices() * 4)
+    monkeypatch.setattr(jax, "local_devices", lambda backend=None: jax.devices() * 4)
     assert [device_mesh(seeds).size for seeds in (1, 2, 3, 4, 5, 6, 8)] == [1, 2, 3, 4, 1, 3, 4]
 
 
