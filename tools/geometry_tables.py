@@ -6,8 +6,8 @@ from typing import Any
 
 from study_tables import NOT_RUN, Results, table
 
-from lantm.experiments.studies.geometries import KEY_SPACES
-from lantm.experiments.studies.sequences import TASKS
+from lantm.grids.studies.geometries import KEY_SPACES
+from lantm.grids.studies.sequences import TASKS
 
 SCALES = ("1x", "2x", "4x")
 
