@@ -1,16 +1,16 @@
-"""What many tests share: one cache of compiled programs, a small trained run, a small text, the command line."""
+"""What many tests share: one cache of compiled programs, small trained runs of a task and of a text, the commands."""
 
 import dataclasses
 import importlib.metadata
 import os
 import pathlib
-import random
 import shutil
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import jax
 import pytest
+from jaxtyping import install_import_hook
 
 # Tests compile much and run little: code that is quick to make is better than code that is quick.
 # The second flag is known to some versions; others end the process at its name.
@@ -20,14 +20,17 @@ os.environ.setdefault(
     + (" --xla_cpu_use_fusion_emitters=false" if importlib.metadata.version("jaxlib").startswith("0.10.") else ""),
 )
 
-from small_machines import MACHINES
+# Every call is checked against its annotations, shapes included. An int will do for a float, as for mypy.
+install_import_hook(["lantm", "examples"], "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+from small_texts import MACHINES, write_text
 
 from lantm.cli import main
 from lantm.machine import LantmConfig
-from lantm.paper import preset
+from lantm.paper.presets import preset
 from lantm.tasks import Corpus, read_corpus
-from lantm.trained import Trained, load_run
-from lantm.training import Experiment, Recipe, Result, RunFolder, TextFiles, train
+from lantm.trained import Trained
+from lantm.training import Experiment, Progress, Recipe, Result, RunFolder, TextFiles, train
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -67,6 +70,8 @@ class Run(NamedTuple):
     folder: RunFolder
     result: Result
     machines: Trained
+    told: list[Progress]
+    """What a watcher was told."""
 
 
 @pytest.fixture(scope="session")
@@ -85,8 +90,53 @@ def tiny_flags() -> list[str]:
 @pytest.fixture(scope="session")
 def trained(tiny: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """It, trained without interruption."""
-    folder = RunFolder.create(tmp_path_factory.mktemp("trained") / "run", tiny, {})
-    return Run(tiny, folder, train(tiny, folder), load_run(folder))
+    return train_whole(tiny, tmp_path_factory.mktemp("trained") / "run")
+
+
+def train_whole(experiment: Experiment, path: pathlib.Path) -> Run:
+    folder = RunFolder.create(path, experiment, {})
+    told: list[Progress] = []
+    result = train(experiment, folder, watch=told.append)
+    return Run(experiment, folder, result, Trained.of_result(result, folder), told)
+
+
+@pytest.fixture(scope="session")
+def text_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A small text in three files: not to be changed."""
+    folder = tmp_path_factory.mktemp("text")
+    write_text(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(text_folder: pathlib.Path) -> Corpus:
+    """The same as numbers of words."""
+    return read_corpus(text_folder)
+
+
+@pytest.fixture(scope="session")
+def text_experiment(text_folder: pathlib.Path) -> Callable[..., Experiment]:
+    """Makes an experiment with a model on the small text, by the paper's recipe with changes."""
+
+    def make(model: str = "lantm-invnorm", seeds: int = 2, **changes: object) -> Experiment:
+        usual = preset("text", model)
+        settings = {"learning_rate": 0.1, "epochs": 3, "batch_size": 5, "steps": 4} | changes
+        return dataclasses.replace(
+            usual,
+            machine=MACHINES[model],
+            recipe=dataclasses.replace(usual.recipe, **settings),
+            seeds=seeds,
+            first_seed=3,
+            text=TextFiles.of(text_folder),
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def trained_text(text_experiment: Callable[..., Experiment], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two seeds, trained on the small text without interruption."""
+    return train_whole(text_experiment(), tmp_path_factory.mktemp("trained-text") / "run")
 
 
 @pytest.fixture
@@ -97,46 +147,6 @@ def copy_of_run(trained: Run, tmp_path: pathlib.Path) -> Callable[[], RunFolder]
         return RunFolder(shutil.copytree(trained.folder.path, tmp_path / "copy"))
 
     return copy
-
-
-SUBJECTS, VERBS, OBJECTS = ("the", "a", "one"), ("reads", "writes", "keeps", "loses"), ("key", "memory", "step")
-
-
-def sentences(count: int, seed: int) -> str:
-    """Lines in which the words say something about the next: there is something to learn."""
-    draw = random.Random(seed)
-    lines = []
-    for _ in range(count):
-        noun = draw.choice(OBJECTS)
-        lines.append(f" {draw.choice(SUBJECTS)} head {draw.choice(VERBS)} its {noun} {noun} \n")
-    return "".join(lines)
-
-
-@pytest.fixture(scope="session")
-def text_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A small text in three files: not to be changed."""
-    folder = tmp_path_factory.mktemp("text")
-    for part, count in (("train", 60), ("valid", 15), ("test", 11)):
-        (folder / f"tiny.{part}.txt").write_text(sentences(count, seed=count))
-    return folder
-
-
-@pytest.fixture(scope="session")
-def corpus(text_folder: pathlib.Path) -> Corpus:
-    return read_corpus(text_folder)
-
-
-@pytest.fixture(scope="session")
-def language(text_folder: pathlib.Path) -> Callable[..., Experiment]:
-    """Makes an experiment on the small text, with a model and changes to the recipe."""
-    usual = {"learning_rate": 0.1, "epochs": 3, "batch_size": 5, "steps": 4}
-
-    def make(model: str = "lantm-invnorm", seeds: int = 2, **changes: object) -> Experiment:
-        recipe = dataclasses.replace(preset("text", model).recipe, **usual | changes)  # type: ignore[arg-type]
-        files = TextFiles.of(text_folder)
-        return Experiment("text", model, MACHINES[model], recipe, seeds=seeds, first_seed=3, text=files)  # type: ignore[arg-type]
-
-    return make
 
 
 class Said(NamedTuple):

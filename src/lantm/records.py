@@ -21,10 +21,12 @@ def json_object(values: Any, kind: type, where: str) -> dict[str, Any]:
 def drop_retired(values: dict[str, Any], retired: Mapping[str, Any], where: str) -> dict[str, Any]:
     """A record without settings that this version no longer has; each may only have the value that is now fixed."""
     for name, fixed in retired.items():
-        if name in values and values[name] != fixed:
+        value = values.get(name, fixed)
+        value = tuple(value) if isinstance(value, list) else value
+        if value != fixed or isinstance(value, bool) != isinstance(fixed, bool):
             raise LantmError(
-                f"{where}.{name} is {reprlib.repr(values[name])}: this version of lantm no longer has that setting "
-                f"and always uses {fixed!r}"
+                f"{where}.{name} is {reprlib.repr(value)}: this version of lantm no longer has that setting and "
+                f"always uses {fixed!r}"
             )
     return {name: value for name, value in values.items() if name not in retired}
 

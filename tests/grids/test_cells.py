@@ -136,11 +136,11 @@ def test_from_the_zoo(bench: Bench, trained, tmp_path: pathlib.Path, monkeypatch
 
 
 def test_a_cell_of_a_text(
-    language: Callable[..., Experiment], corpus: Corpus, text_folder: pathlib.Path, tmp_path: pathlib.Path
+    text_experiment: Callable[..., Experiment], corpus: Corpus, text_folder: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     """Trained, interrupted and stored as one of a task; validation chooses the seed whose test is reported."""
     figures = {"validation": {"perplexity": 1000}, "test": {"perplexity": 1}}
-    study = Study("texts", "", lambda request: [Cell(language(), figures, request)])
+    study = Study("texts", "", lambda request: [Cell(text_experiment(), figures, request)])
     folder = study.folder(tmp_path / "runs", tmp_path / "results")
     (cell,) = study.selected(Request())
     assert (cell.run_name, cell.name) == ("language-lantm-invnorm", "lantm-invnorm")

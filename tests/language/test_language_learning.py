@@ -173,7 +173,6 @@ def test_recipes_that_cannot_work(changes: dict, reason: str) -> None:
         ({"first_seed": -1}, "first_seed is -1"),
         ({"machine": LantmConfig()}, "give a memory_limit"),
         ({"machine": LstmConfig()}, "does not have this LstmConfig"),
-        ({"model": "lstm", "machine": LstmConfig(decoder="separate")}, "no answer for a separate decoder"),
         ({"machine": LantmConfig(weighting="softmax", memory_limit=100)}, "does not have this LantmConfig"),
     ],
 )

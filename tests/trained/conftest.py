@@ -1,21 +1,16 @@
-"""A small run on a text, and a shelf with one machine."""
+"""A shelf with one machine."""
 
 import pathlib
-from collections.abc import Callable
 
 import pytest
 
-from lantm.trained import Trained, load_run
-from lantm.training import Experiment, RunFolder, train
+from lantm.trained import Trained
 
 
-@pytest.fixture(scope="session")
-def reader(language: Callable[..., Experiment], tmp_path_factory: pytest.TempPathFactory) -> Trained:
+@pytest.fixture
+def reader(trained_text) -> Trained:
     """Two seeds, 3 and 4, that have read the small text: not to be changed."""
-    experiment = language()
-    folder = RunFolder.create(tmp_path_factory.mktemp("reader") / "run", experiment, {"jax": "0"})
-    train(experiment, folder)
-    return load_run(folder)
+    return trained_text.machines
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 from rich.console import Console
 
 from lantm.cli.grid_display import GridDisplay
-from lantm.cli.interrupt import interruptible
 from lantm.errors import LantmError
 from lantm.grids import Engine, Event, GridFolder, InProcess, Job
+from lantm.interrupt import interruptible
 
 EngineName = Literal["local", "ray"]
 

@@ -3,10 +3,12 @@
 import json
 import sys
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+
+AnyDisplay = TypeVar("AnyDisplay", bound="Display")
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:
@@ -37,7 +39,7 @@ class Display:
         )
         self._bar = self._progress.add_task("training", total=total, status="compiling", **fields)
 
-    def __enter__(self) -> Self:
+    def __enter__(self: AnyDisplay) -> AnyDisplay:
         self._progress.start()
         return self
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 from rich.console import Console
 
-from lantm.cli.interrupt import interruptible
 from lantm.cli.opening import prepare_devices
 from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
 from lantm.files import free_path
+from lantm.interrupt import interruptible
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper import MODELS, RECIPES, account, preset
 from lantm.provenance import provenance

@@ -5,7 +5,7 @@ The best weights of a seed, the best start of a seed and the best seed of a run 
 
 import abc
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,7 +31,7 @@ class Measured(abc.ABC):
         """Which seeds solve the task."""
 
     @abc.abstractmethod
-    def among(self, places: Int[np.ndarray, " some"]) -> Self:
+    def among(self, places: Int[np.ndarray, " some"]) -> "Measured":
         """The figures of some of the seeds."""
 
     @abc.abstractmethod

@@ -1,7 +1,7 @@
 """Perplexity: how many words, all equally likely, would be as hard to guess as the next word of the text."""
 
 import dataclasses
-from typing import Any, Self
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -35,7 +35,7 @@ class Perplexity(Measured):
         """A text is never solved."""
         return np.zeros(len(self.losses), bool)
 
-    def among(self, places: Int[np.ndarray, " some"]) -> Self:
+    def among(self, places: Int[np.ndarray, " some"]) -> "Perplexity":
         return dataclasses.replace(self, losses=self.losses[places])
 
     def by_seed(self, index: int) -> dict[str, float | None]:

@@ -5,7 +5,7 @@ that are right as a whole (section 4.1 of the paper).
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -74,7 +74,7 @@ class Scores(Measured):
         """Which seeds have a coarse score of 99% or more."""
         return self.coarse >= SOLVED
 
-    def among(self, places: Int[np.ndarray, " some"]) -> Self:
+    def among(self, places: Int[np.ndarray, " some"]) -> "Scores":
         some = {name: getattr(self, name)[places] for name in ("coarse", "fine", "first_error")}
         return dataclasses.replace(self, **some)
 

@@ -12,7 +12,7 @@
 | hyperbolic-N     | R^(N-1) x| R on H^N          | beside a geodesic       | kept      |
 | module:Name      | yours                        | as you wrote it         |           |
 
-Options follow a name in brackets, `disk[radius=8,actions=geodesic]`; docs/geometries.md lists them.
+Options follow a name in brackets, `disk[radius=8]`; docs/geometries.md lists them.
 """
 
 import re
@@ -44,8 +44,8 @@ def make_geometry(name: str) -> Geometry:
 
     >>> make_geometry("translation-3")
     Translation(dimension=3)
-    >>> make_geometry("sphere[radius=16.0,actions=geodesic]")
-    Sphere(radius=16.0, actions='geodesic')
+    >>> make_geometry("sphere[radius=16.0]")
+    Sphere(radius=16.0)
     """
     if numbered := re.fullmatch(r"(translation|hyperbolic)-([^\[]*)(?:\[(.*)\])?", name):
         family, dimension, options = numbered.groups()

@@ -22,15 +22,6 @@ def multiply(left: Complex, right: Complex) -> Complex:
     return jnp.stack([a * x - b * y, a * y + b * x], axis=-1)
 
 
-def exponential(real: Float[Array, "*#batch 1"], angle: Float[Array, "*#batch 1"]) -> Complex:
-    """The exponential of real + angle i.
-
-    >>> print(exponential(jnp.array([0.0]), jnp.array([jnp.pi / 2])).round(6))
-    [-0.  1.]
-    """
-    return jnp.exp(real) * jnp.concatenate([jnp.cos(angle), jnp.sin(angle)], axis=-1)
-
-
 def conjugate(number: Complex) -> Complex:
     """The mirror image in the real axis.
 

@@ -1,13 +1,11 @@
 """The Poincare disk under its isometries: heads walk on geodesics towards a rim that they never reach."""
 
-from typing import Literal
-
 import equinox as eqx
 import jax.numpy as jnp
 
 from lantm.geometry.base import Action, Key
 from lantm.geometry.half_space import HalfSpaceGeometry
-from lantm.geometry.options import check_choice, check_radius
+from lantm.geometry.options import check_radius
 from lantm.geometry.surface import SurfaceGeometry, halves
 
 
@@ -26,16 +24,12 @@ class Disk(SurfaceGeometry, HalfSpaceGeometry):
     """
 
     radius: float = eqx.field(static=True, default=64.0)
-    actions: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
-    keys: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
 
     key_size = 2
     curvature = -1
 
     def __check_init__(self) -> None:
         check_radius("disk", self.radius)
-        check_choice("disk", "actions", self.actions, ("projected", "geodesic"))
-        check_choice("disk", "keys", self.keys, ("projected", "geodesic"))
 
     def act(self, action: Action, key: Key) -> Key:
         """The same action on the half-plane: z -> (a z + b) / (c z + d), with real a, b, c, d."""

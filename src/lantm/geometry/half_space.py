@@ -6,17 +6,43 @@ difference of two numbers near 1. Here it is a number of its own, exact to the l
 """
 
 import math
-from typing import Literal
+from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from lantm.geometry.arcs import hyperbolic_weights, squared_length
 from lantm.geometry.base import Gate, Geometry, Key, RawKey, SquaredDistance
+from lantm.geometry.elementwise import elementwise
 from lantm.geometry.euclidean import squared_euclidean_distance, squared_norm
 from lantm.geometry.surface import FARTHEST
+
+# Beside a length and its hyperbolic sine, this makes their ratio 1 where both vanish, and changes no other.
+_TINY = 1e-30
+
+
+@jax.custom_jvp
+def squared_length(s: Float[Array, "*#batch"]) -> Float[Array, "*#batch"]:
+    """The square of the hyperbolic length d with sinh^2(d / 2) = s.
+
+    >>> print(squared_length(jnp.sinh(jnp.array([0.0, 1.5])) ** 2))
+    [0. 9.]
+    """
+    return jnp.log1p(2 * (s + jnp.sqrt(s * (1 + s)))) ** 2
+
+
+@squared_length.defjvp
+def _squared_length_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    # Written out, because the slope of the root is infinite at 0, where that of the square is 4.
+    (s,), (change,) = primals, tangents
+    root = jnp.sqrt(s * (1 + s))
+    length = jnp.log1p(2 * (s + root))
+    return length**2, 4 * (length + _TINY) / (2 * root + _TINY) * change
+
+
+squared_length = elementwise(squared_length)
 
 
 class HalfSpaceGeometry(Geometry):
@@ -27,7 +53,6 @@ class HalfSpaceGeometry(Geometry):
     """
 
     radius: eqx.AbstractVar[float]
-    keys: eqx.AbstractVar[Literal["projected", "geodesic"]]
 
     @property
     def raw_key_size(self) -> int:
@@ -57,17 +82,13 @@ class HalfSpaceGeometry(Geometry):
         return jnp.concatenate([floor * shrink, height], axis=-1)
 
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
-        """Along the geodesic: `projected` in the pace of a straight line through the hyperboloid, or at constant speed.
+        """Along the geodesic: the straight line between two points of the hyperboloid, projected back to it.
 
-        On the hyperboloid, a key is (|key|^2, x, 1) / y. What is mixed there is scaled back to it.
+        On the hyperboloid, a key is (|key|^2, x, 1) / y.
         """
         s = self._half(candidate, previous)[..., None]
-        if self.keys == "geodesic":
-            new, old = hyperbolic_weights(gate, s)
-        else:
-            scale = lax.rsqrt(1 + 4 * gate * (1 - gate) * s)
-            new, old = gate * scale, (1 - gate) * scale
-        new, old = new / candidate[..., -1:], old / previous[..., -1:]
+        scale = lax.rsqrt(1 + 4 * gate * (1 - gate) * s)
+        new, old = gate * scale / candidate[..., -1:], (1 - gate) * scale / previous[..., -1:]
         height = 1 / (new + old)
         floor = (new * height) * candidate[..., :-1] + (old * height) * previous[..., :-1]
         return jnp.concatenate([floor, height], axis=-1)

@@ -1,7 +1,5 @@
 """Hyperbolic space of any dimension, under the group that scales and shifts the upper half-space."""
 
-from typing import Literal
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -10,7 +8,7 @@ from lantm.errors import LantmError
 from lantm.geometry.base import Action, Gate, Key, RawAction
 from lantm.geometry.euclidean import interpolate
 from lantm.geometry.half_space import HalfSpaceGeometry
-from lantm.geometry.options import check_choice, check_radius
+from lantm.geometry.options import check_radius
 
 # Scalings, as logarithms, and shifts are taken for at most this: farther than float32 tells keys apart.
 _STRONGEST = 32.0
@@ -31,8 +29,6 @@ class Hyperbolic(HalfSpaceGeometry):
 
     dimension: int = eqx.field(static=True, default=3)
     radius: float = eqx.field(static=True, default=64.0)
-    actions: Literal["linear", "geodesic"] = eqx.field(static=True, default="linear")
-    keys: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
 
     isometric = True
 
@@ -40,8 +36,6 @@ class Hyperbolic(HalfSpaceGeometry):
         if self.dimension < 2:
             raise LantmError(f"hyperbolic space has dimension 2 or more, not {self.dimension}")
         check_radius("hyperbolic", self.radius)
-        check_choice("hyperbolic", "actions", self.actions, ("linear", "geodesic"))
-        check_choice("hyperbolic", "keys", self.keys, ("projected", "geodesic"))
 
     @property
     def key_size(self) -> int:
@@ -85,17 +79,5 @@ class Hyperbolic(HalfSpaceGeometry):
         return jnp.concatenate([-jnp.exp(-climb) * shift, -climb], axis=-1)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """`linear` mixes shift and logarithm of the scale; `geodesic` uses the exponential map of the group."""
-        if self.actions == "linear":
-            return interpolate(gate, candidate, previous)
-        way = self.compose(candidate, self.inverse(previous))
-        climb = way[..., -1:]
-        shift = way[..., :-1] * (gate * _growth(gate * climb) / _growth(climb))
-        return self.compose(jnp.concatenate([shift, gate * climb], axis=-1), previous)
-
-
-def _growth(climb: Float[Array, "*#batch 1"]) -> Float[Array, "*#batch 1"]:
-    """(exp(climb) - 1) / climb, and its limit 1 at 0."""
-    small = jnp.abs(climb) < 1e-3
-    safe = jnp.where(small, 1.0, climb)
-    return jnp.where(small, 1 + climb / 2 * (1 + climb / 3 * (1 + climb / 4)), jnp.expm1(safe) / safe)
+        """The straight line between the shifts and between the logarithms of the scales."""
+        return interpolate(gate, candidate, previous)

@@ -1,13 +1,11 @@
 """SE(2) acting on the plane: heads walk and turn."""
 
-from typing import Literal
-
 import equinox as eqx
 
 from lantm.geometry.base import Action, Key
 from lantm.geometry.complex_numbers import multiply
 from lantm.geometry.euclidean import EuclideanGeometry
-from lantm.geometry.options import check_choice, check_radius
+from lantm.geometry.options import check_radius
 from lantm.geometry.surface import SurfaceGeometry, halves
 
 
@@ -25,14 +23,12 @@ class RigidMotion(SurfaceGeometry, EuclideanGeometry):
     """
 
     radius: float = eqx.field(static=True, default=64.0)
-    actions: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
 
     key_size = 2
     curvature = 0
 
     def __check_init__(self) -> None:
         check_radius("se2", self.radius)
-        check_choice("se2", "actions", self.actions, ("projected", "geodesic"))
 
     def act(self, action: Action, key: Key) -> Key:
         """Turns by twice the angle of alpha, then steps."""

@@ -1,15 +1,11 @@
 """SO(2) acting on the plane: heads move on circles around the origin."""
 
-from typing import Literal
-
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from lantm.geometry.base import Action, Gate, Key, RawAction
-from lantm.geometry.complex_numbers import conjugate, exponential, multiply
+from lantm.geometry.complex_numbers import conjugate, multiply
 from lantm.geometry.euclidean import EuclideanGeometry, interpolate, squared_norm
-from lantm.geometry.options import check_choice
 
 # Shorter vectors have no direction worth the name: single precision rounds the mean of two opposite unit
 # vectors to about 1e-7. Not larger, because a controller may well start with outputs as small as 1e-5:
@@ -47,15 +43,10 @@ class Rotation(EuclideanGeometry):
     [-1.  2.]
     """
 
-    actions: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
-
     key_size = 2
     action_size = 2
     raw_action_size = 2
     isometric = True
-
-    def __check_init__(self) -> None:
-        check_choice("rotation", "actions", self.actions, ("projected", "geodesic"))
 
     def action(self, raw: RawAction) -> Action:
         """The raw numbers scaled to unit norm; the identity where they are 0, which has no direction."""
@@ -78,13 +69,8 @@ class Rotation(EuclideanGeometry):
         return conjugate(action)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """`projected`: the straight line between the actions, projected back to the circle (paper, section 3.4).
+        """The straight line between the actions, projected back to the circle (paper, section 3.4).
 
-        Halfway between opposite actions, where the line meets 0, the previous action goes on. `geodesic` turns at
-        constant speed, by a share of the angle between the two.
+        Halfway between opposite actions, where the line meets 0, the previous action is kept.
         """
-        if self.actions == "geodesic":
-            way = multiply(candidate, conjugate(previous))
-            angle = jnp.arctan2(way[..., 1:], way[..., :1])
-            return multiply(exponential(jnp.zeros_like(angle), gate * angle), previous)
         return project(interpolate(gate, candidate, previous), fallback=previous)

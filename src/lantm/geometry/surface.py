@@ -11,15 +11,14 @@ angle of alpha a turn about the base point, the point where keys are when their 
 """
 
 import abc
-from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lantm.geometry.arcs import arc_weights, weights_between
 from lantm.geometry.base import Action, Gate, Geometry, RawAction
 from lantm.geometry.complex_numbers import Complex, conjugate, multiply, squared_modulus
+from lantm.geometry.euclidean import interpolate
 
 # Larger shifts, in half radii, are taken for this: it goes from end to end of what a float32 holds of a disk.
 FARTHEST = 1e6
@@ -39,7 +38,6 @@ class SurfaceGeometry(Geometry):
     """
 
     radius: eqx.AbstractVar[float]
-    actions: eqx.AbstractVar[Literal["projected", "geodesic"]]
 
     @property
     def action_size(self) -> int:
@@ -99,20 +97,16 @@ class SurfaceGeometry(Geometry):
         return jnp.concatenate([conjugate(alpha), -beta], axis=-1)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """A mixture of the matrices, scaled to determinant 1; of a matrix and its negative, the nearer is taken.
+        """The straight line between the matrices, scaled to determinant 1.
 
-        `projected` mixes in the shares of the gate. `geodesic` goes at constant speed through the powers of the one
-        action that leads from `previous` to `candidate`, which is the paper's interpolation by the exponential map.
-        Both take the same way and differ in pace.
+        Of a matrix and its negative, which are the same action, the nearer to `previous` is taken. The mixtures are
+        those of the paper's interpolation by the exponential map, at another pace.
         """
         s = self._determinant(candidate - previous) / 4  # sin^2 of half the angle between them
         opposite = s > 0.5
         candidate = jnp.where(opposite, -candidate, candidate)
         s = jnp.where(opposite, 1 - s, s)
-        if self.actions == "geodesic":
-            weights = weights_between(gate, s) if self.curvature < 0 else arc_weights(gate, s)
-            return self._renormalised(weights.candidate * candidate + weights.previous * previous)
-        mixed = gate * candidate + (1 - gate) * previous
+        mixed = interpolate(gate, candidate, previous)
         # The determinant of the mixture, which is never below a half.
         return self._renormalised(mixed / jnp.sqrt(1 - 4 * gate * (1 - gate) * s))
 

@@ -8,9 +8,10 @@ from lantm.machine.lstm import Lstm, LstmConfig
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
 from lantm.machine.model import Model, Output, Trace, parameter_count
 from lantm.machine.recurrence import Schedule, recur
-from lantm.machine.weighting import InvNorm, SoftMax, Weighting
+from lantm.machine.weighting import WEIGHTINGS, InvNorm, SoftMax, Weighting, make_weighting
 
 __all__ = [
+    "WEIGHTINGS",
     "Access",
     "DropOldest",
     "Emission",
@@ -34,6 +35,7 @@ __all__ = [
     "Window",
     "can_infer",
     "infer",
+    "make_weighting",
     "parameter_count",
     "recur",
 ]

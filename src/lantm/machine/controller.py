@@ -15,7 +15,7 @@ class CellState(NamedTuple):
 
 
 def lstm_cell(
-    preactivation: Float[Array, "*batch 4*cells"], cell: Float[Array, "*batch cells"]
+    preactivation: Float[Array, "*batch four_cells"], cell: Float[Array, "*batch cells"]
 ) -> tuple[CellState, Float[Array, "*batch 4*cells"]]:
     """The next state from the weighted sum of all inputs, and the open gates on the way to it.
 
@@ -31,7 +31,7 @@ def lstm_cell(
 
 
 def lstm_cell_backward(
-    gates: Float[Array, "*batch 4*cells"],
+    gates: Float[Array, "*batch four_cells"],
     before: Float[Array, "*batch cells"],
     cell: Float[Array, "*batch cells"],
     cotangent: CellState,

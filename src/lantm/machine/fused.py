@@ -21,7 +21,7 @@ class Kept(NamedTuple):
     window: Window
     schedule: Schedule
 
-    def rows(self, access: Access) -> tuple[Float[Array, "time+1 batch packed"], Float[Array, "time batch 4*cells"]]:
+    def rows(self, access: Access) -> tuple[Float[Array, "rows batch packed"], Float[Array, "rows-1 batch four_cells"]]:
         """States, emissions and gates in the form that the loops of `lantm.machine.recurrence` keep them in."""
         saved = self.saved
         time, batch = saved.gates.shape[:2]
@@ -31,7 +31,7 @@ class Kept(NamedTuple):
         return jnp.concatenate(parts, axis=-1), saved.gates.reshape(time, batch, -1)
 
 
-def serves(machinery: Machinery, inputs: Float[Array, "time batch 4*cells"], start: State) -> bool:
+def serves(machinery: Machinery, inputs: Float[Array, "time batch four_cells"], start: State) -> bool:
     """Whether the kernels are there for such a machine, on the device that is used now."""
     return kernel.serves(machinery.access, inputs.shape[1], start.hidden.shape[-1], inputs.dtype)
 
@@ -45,7 +45,7 @@ def _numbers(machinery: Machinery, window: Window, schedule: Schedule) -> tuple[
 def forward(
     machinery: Machinery,
     weights: Weights,
-    inputs: Float[Array, "time batch 4*cells"],
+    inputs: Float[Array, "time batch four_cells"],
     start: State,
     memory: Memory,
     window: Window,

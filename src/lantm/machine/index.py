@@ -73,6 +73,12 @@ def check_geometry(geometry: Geometry) -> None:
         raise LantmError(f"there is no index for the distances of {name}, only for those of EuclideanGeometry")
 
 
+def check_weighting(weighting: Weighting) -> None:
+    """Raises a `LantmError` where the error of a summary has no known bound."""
+    if not weighting.convex:
+        raise LantmError(f"there is no index for {type(weighting).__name__}: it does not say that it is convex")
+
+
 def read_all(weighting: Weighting, store: Store, query: Query) -> Reading:
     """The full read."""
     closed, _, opened = store
@@ -175,7 +181,7 @@ def _affinities(
     visible: Bool[Array, "batch #read_heads places"],
 ) -> Float[Array, "batch read_heads places"]:
     """Affinities of which the largest is 1: products with faint memories do not underflow, however far they are."""
-    affinities = weighting.affinities(squared_distances, visible, query.temperatures)
+    affinities = weighting.visible_affinities(squared_distances, visible, query.temperatures)
     largest = jnp.max(affinities, axis=-1, keepdims=True)
     return affinities * (1 / jnp.maximum(largest, jnp.finfo(largest.dtype).tiny))
 
@@ -187,7 +193,7 @@ def _squared_distances(
     return sum(squares[1:], squares[0])
 
 
-def _divide(sums: Float[Array, "batch read_heads width+1"]) -> Float[Array, "batch read_heads width"]:
+def _divide(sums: Float[Array, "batch read_heads sums"]) -> Float[Array, "batch read_heads sums-1"]:
     return sums[..., :-1] / jnp.maximum(sums[..., -1:], jnp.finfo(sums.dtype).tiny)
 
 

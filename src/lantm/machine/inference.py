@@ -16,7 +16,7 @@ from lantm.errors import LantmError
 from lantm.machine.access import Access
 from lantm.machine.blocks import Slots, Store, close, empty, seal, write
 from lantm.machine.expansion import Query
-from lantm.machine.index import Index, Reading, check_geometry, has_index, read, read_all
+from lantm.machine.index import Index, Reading, check_geometry, check_weighting, has_index, read, read_all
 from lantm.machine.lantm import Lantm
 from lantm.machine.loops import get_row, loop, put_row
 from lantm.machine.memory import Grow
@@ -37,7 +37,8 @@ def can_infer(model: Model) -> bool:
     """Whether `infer` serves a model: one that forgets nothing, with distances that there is an index for."""
     if not isinstance(model, Lantm) or not isinstance(model.config.policy, Grow):
         return False
-    return has_index(model.config.access.geometry)
+    access = model.config.access
+    return has_index(access.geometry) and access.weighting.convex
 
 
 @partial(jax.jit, static_argnames="index")
@@ -50,6 +51,8 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
     if not isinstance(model.config.policy, Grow):
         raise LantmError("long inputs are for machines that forget nothing: leave out memory_limit")
     check_geometry(access.geometry)
+    if index is not None:
+        check_weighting(access.weighting)
     time, problems = batch.inputs.shape
     state, initial, _ = model.begin(problems, slots=0)
     weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)

@@ -61,6 +61,11 @@ class Model(eqx.Module):
     config: eqx.AbstractVar[Any]
     readout: eqx.AbstractVar[Linear]
 
+    @property
+    @abc.abstractmethod
+    def learns_start(self) -> bool:
+        """Whether the initial state is trained too."""
+
     @abc.abstractmethod
     def begin(self, batch_size: int, slots: int) -> PyTree:
         """What the machine starts with: controller, heads and a memory with room for `slots` writes."""
@@ -85,8 +90,8 @@ class Model(eqx.Module):
 
 
 def parameter_count(model: Model) -> int:
-    """How many numbers are trained."""
-    trained = model if model.config.learn_start else eqx.tree_at(lambda model: model.start, model, None)
+    """The number of trained parameters."""
+    trained = model if model.learns_start else eqx.tree_at(lambda model: model.start, model, None)
     return sum(leaf.size for leaf in jax.tree.leaves(trained))
 
 
@@ -97,7 +102,7 @@ def lstm_matrices(
     key: PRNGKeyArray,
     weight_range: float | None,
     forget_bias: float | None,
-) -> tuple[Linear, Float[Array, "recurrent 4*cells"]]:
+) -> tuple[Linear, Float[Array, "{recurrent} 4*{cells}"]]:
     """The weights of an LSTM layer: of its inputs with the bias, and of what it feeds back.
 
     The start is uniform in +-1/sqrt(all inputs of a cell), or +-`weight_range`; a given `forget_bias`

@@ -29,7 +29,7 @@ class Step(NamedTuple):
     """One step of the machine, before its reading."""
 
     controller: CellState
-    gates: Float[Array, "batch 4*cells"]
+    gates: Float[Array, "batch four_cells"]
     emission: Float[Array, "batch emission"]
     position: Position
     written: Memory
@@ -40,7 +40,7 @@ def recur(
     access: Access,
     policy: Policy,
     weights: Weights,
-    inputs: Float[Array, "time batch 4*cells"],
+    inputs: Float[Array, "time batch four_cells"],
     start: State,
     memory: Memory,
     window: Window,
@@ -53,7 +53,7 @@ def recur(
     return _recur(Machinery(access, policy), weights, inputs, start, memory, window, schedule)
 
 
-def take_step(access: Access, weights: Weights, given: Float[Array, "batch 4*cells"], state: State) -> Step:
+def take_step(access: Access, weights: Weights, given: Float[Array, "batch four_cells"], state: State) -> Step:
     """The controller's step and the heads' (docs/machine.md, "One step"): all but the memory."""
     preactivation = given + jnp.concatenate([state.reading, state.hidden], axis=-1) @ weights.recurrent
     controller, gates = lstm_cell(preactivation, state.cell)

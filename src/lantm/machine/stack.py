@@ -35,7 +35,7 @@ class StackRun(NamedTuple):
 
 @jax.custom_vjp
 def run_stack(
-    weights: StackWeights, inputs: Float[Array, "time batch 4*cells"], start: CellState, steps: Int[Array, ""]
+    weights: StackWeights, inputs: Float[Array, "time batch four_cells"], start: CellState, steps: Int[Array, ""]
 ) -> StackRun:
     """Runs all layers over `inputs`, the inputs' share of the lowest layer's preactivation.
 
@@ -106,7 +106,7 @@ def _backward(saved: Any, cotangent: StackRun) -> Any:
 run_stack.defvjp(_forward, _backward)
 
 
-def _pack(state: CellState) -> Float[Array, "layers batch 2*cells"]:
+def _pack(state: CellState) -> Float[Array, "layers batch two_cells"]:
     return jnp.concatenate(state, axis=-1)
 
 

@@ -39,7 +39,7 @@ def account(config: LantmConfig | LstmConfig, vocabulary: int) -> Account:
     names = [field.name for field in dataclasses.fields(model) if field.name != "config"]
     parts = {name: sum(leaf.size for leaf in jax.tree.leaves(getattr(model, name))) for name in names}
     layers = config.layers if isinstance(config, LstmConfig) else 1
-    if not config.learn_start:
+    if not model.learns_start:
         parts["start"] = 0
     return Account(
         parts={name: count for name, count in parts.items() if count},

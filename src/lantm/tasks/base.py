@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Self, SupportsInt, TypeVar, final
+from typing import Any, ClassVar, SupportsInt, TypeVar, final
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,11 +11,12 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.lengths import Lengths
+from lantm.tasks.lengths import Length, Lengths
 
 # A length, or a number of symbols that follows from one: a Python integer where it decides the shape of
 # an array, a traced integer inside compiled code.
 Count = TypeVar("Count", int, Int[Array, ""])
+AnyTask = TypeVar("AnyTask", bound="Task")
 
 LONGEST_TEXT = 100_000  # characters; far beyond any machine here, short enough to fail at once
 
@@ -66,13 +67,7 @@ class Task(eqx.Module):
         """The number of steps that every problem of a length fits in."""
 
     @abc.abstractmethod
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random problems, all of one length or each of its own.
 
         The arrays hold problems up to `capacity_length`, which a length must not exceed. Only
@@ -142,7 +137,7 @@ class Task(eqx.Module):
             )
 
     @final
-    def with_lengths(self, train_lengths: Lengths) -> Self:
+    def with_lengths(self: AnyTask, train_lengths: Lengths) -> AnyTask:
         """The same task, to be trained on other lengths."""
         changed: dict[str, Any] = {"train_lengths": train_lengths}
         try:

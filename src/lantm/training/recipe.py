@@ -100,7 +100,7 @@ class Recipe:
     @staticmethod
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:
         """A record of an earlier version, as this one writes it."""
-        values = drop_retired(values, {"select_scales": [], "patience": PATIENCE}, "recipe")
+        values = drop_retired(values, {"select_scales": (), "patience": PATIENCE}, "recipe")
         if "rate_factor" not in values:
             return values
         # Texts had a recipe of their own: the paper's for language modelling, with these settings fixed.

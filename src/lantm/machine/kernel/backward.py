@@ -49,7 +49,7 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
             for h, (d_key, d_temperature) in enumerate(carry):
                 temperature = temperatures[h] if temperatures else None
                 distances, pull = jax.vjp(partial(squared_distances, access), keys[h], addresses)
-                affinities = weighting.affinities(distances, visible, temperature, nearest[h][:, None])
+                affinities = weighting.visible_affinities(distances, visible, temperature, nearest[h][:, None])
                 shared = weighting.shared(affinities, strengths, totals[h][:, None])
                 gains = jnp.sum(cotangents[h][:, None, :] * vectors, axis=2)
                 d_distances, d_strengths, d_warmth = weighting.pull_back(

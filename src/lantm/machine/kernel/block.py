@@ -166,7 +166,7 @@ class Block:
             for h, (total, reading) in enumerate(sums):
                 temperature = temperatures[h] if temperatures else None
                 distances = squared_distances(self.access, keys[h], addresses)
-                affinities = weighting.affinities(distances, visible, temperature, nearest[h][:, None])
+                affinities = weighting.visible_affinities(distances, visible, temperature, nearest[h][:, None])
                 counted, weight = weighting.counted(affinities, strengths)
                 total = total + jnp.sum(counted, axis=1)
                 found.append((total, reading + jnp.sum(weight[:, :, None] * vectors, axis=1)))

@@ -67,7 +67,7 @@ def _call(
     results: list[tuple[tuple[int, ...], int]],
     aliases: dict[int, int],
     interpret: bool,
-) -> list[Array]:
+) -> tuple[Array, ...]:
     """Runs a kernel: arrays that all blocks share, arrays of problems with their axis, and the same of results."""
     from jax.experimental.pallas import triton
 
@@ -134,7 +134,7 @@ def forward(
     access: Access,
     policy: Policy,
     weights: Matrices,
-    inputs: Float[Array, "time batch 4*cells"],
+    inputs: Float[Array, "time batch four_cells"],
     start: tuple[Array, ...],
     memory: Memory,
     numbers: Array,
