@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 import shutil
 from collections.abc import Callable
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -138,6 +139,5 @@ def test_a_run_on_a_text_that_is_gone(reader: Trained, tmp_path: pathlib.Path, t
 
 def test_a_zoo_name_of_a_text(reader: Trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader.save(tmp_path / "text-lantm-invnorm.safetensors")
-    for function in (zoo.names, zoo.find):
-        monkeypatch.setattr(function, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(zoo, "find", partial(zoo.find, shelf=tmp_path))
     assert load("text").solve("the head reads its key").answer == reader.solve("the head reads its key").answer
