@@ -1,16 +1,17 @@
 """`lantm reproduce` and `lantm zoo` at work, on a study of one small cell."""
 
 import dataclasses
+import inspect
 import json
 import os
 import pathlib
 import shutil
 
 import pytest
-
-from lantm import zoo
 from lantm.experiments import STUDIES, Request, Study, TrainedCell
 from lantm.experiments.paper import Figures
+
+from lantm import zoo
 from lantm.training import RunFolder
 
 ROW = {"task", "model", "recipe", "scale", "lengths", "problems", "coarse", "fine", "median_coarse", "seeds", "solved"}
@@ -92,7 +93,7 @@ def shelf(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lant
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith("added: copy-lantm-invnorm, seed 2: 1x ")
     for function in (zoo.names, zoo.find, zoo.load):
-        monkeypatch.setattr(function, "__defaults__", (path,))
+        monkeypatch.setattr(inspect.unwrap(function), "__defaults__", (path,))
     monkeypatch.setattr(zoo, "SHELF", path)
     return path
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lantm.errors import LantmError
-from lantm.language import Corpus, read_corpus
+from lantm.tasks import Corpus, read_corpus
 
 TEXTS = {
     "train": "the cat sat\n the cat <unk> \n\nthe end\n",

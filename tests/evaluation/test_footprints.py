@@ -7,14 +7,14 @@ import jax
 import numpy as np
 import oracle
 import pytest
-from small_machines import MACHINES
+from small_texts import MACHINES
 
-from lantm.language import Corpus
-from lantm.language.footprints import Footprints, find, follow
-from lantm.language.pieces import cut
+from lantm.evaluation.footprints import Footprints, find, follow
 from lantm.machine import Lantm
 from lantm.report.figures.canvas import save, style
 from lantm.report.figures.footprints import describe, draw_footprints
+from lantm.tasks import Corpus
+from lantm.tasks.pieces import cut
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-from lantm.errors import LantmError
 from lantm.language import Corpus, LanguageExperiment, LanguageProgress, load_learners, loop, open_corpus, train
 from lantm.language.pieces import cut
 from lantm.seeds import device_mesh
-from lantm.training import RunFolder
 from lantm.training.checkpoint import named_arrays
+
+from lantm.errors import LantmError
+from lantm.training import RunFolder
 
 Make = Callable[..., LanguageExperiment]
 

@@ -5,13 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
-from small_machines import MACHINES
+from small_texts import MACHINES
 
-from lantm.language import Corpus, Examiner
-from lantm.language.loss import total_surprise
-from lantm.language.pieces import cut
+from lantm.evaluation import TextExaminer, reporting
+from lantm.evaluation.surprise import total_surprise
 from lantm.machine import LstmConfig, Model
 from lantm.machine.model import Linear
+from lantm.tasks import Corpus, Text
+from lantm.tasks.pieces import cut
 
 BATCH, STEPS = 4, 3
 
@@ -41,7 +42,10 @@ def test_against_numpy(model: str, corpus: Corpus) -> None:
         return jax.tree.map(lambda weights: 2 * weights, machine)
 
     models = jax.jit(jax.vmap(build))(jnp.arange(2))
-    found = Examiner(corpus.valid, corpus.end, seeds=2, batch_size=BATCH, steps=STEPS)(models)
+    examiner = TextExaminer(Text(corpus, STEPS), {"validation": "valid", "test": "test"}, seeds=2, batch_size=BATCH)
+    both = examiner(models, jnp.arange(2), reporting(1))
+    found = both["validation"]
+    assert both["test"].tokens == len(corpus.test)
     assert found.tokens == len(corpus.valid)
     for seed in range(2):
         expected = surprises(jax.tree.map(lambda leaf, seed=seed: leaf[seed], models), corpus)

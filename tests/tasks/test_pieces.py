@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lantm.errors import LantmError
-from lantm.language.pieces import cut
+from lantm.tasks.pieces import cut
 
 
 @pytest.mark.parametrize(
