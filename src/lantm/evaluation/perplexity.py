@@ -20,7 +20,7 @@ class Perplexity(Measured):
     """The perplexity of a text for every seed."""
 
     losses: Float[np.ndarray, " seeds"]  # mean surprise per word, in nats
-    tokens: int  # words of the text, line ends among them: all of them count
+    tokens: int  # words of the text, including line ends
 
     @property
     def values(self) -> Float[np.ndarray, " seeds"]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def verdict(recording: Recording) -> str:
-    """How it went, in a few words."""
+    """The outcome, in a few words."""
     symbols, wrong = len(recording.expected), len(recording.wrong)
     if recording.first_mistake is None:
         return f"all {symbols:,} symbols are right"
