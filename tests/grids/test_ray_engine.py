@@ -1,6 +1,5 @@
 """Ray: the same records as in this process, also when workers die. `benchmarks.reliability` removes nodes too."""
 
-import dataclasses
 import json
 import pathlib
 import subprocess
@@ -159,7 +158,7 @@ def test_workers_are_asked_to_stop(tiny_sweep: Sweep, tmp_path: pathlib.Path, mo
 def test_a_cell_is_found_again_on_a_worker(text_folder: pathlib.Path) -> None:
     """What is sent to it says where in its study the cell is."""
     requests = {
-        "sequences": Request(recipe="robust", only=("copy", "double"), seeds=3, command="a command"),
+        "sequences": Request(recipe="robust", only=("copy", "double"), seeds=3),
         "generalisation": Request(scales=(3, 6), problems=64, bare=True),
         "geometries": Request(recipe="robust", only=("disk[radius=8]",), epochs=7),
         "tweaks": Request(quick=True, models=("lantm-invnorm",)),
@@ -167,7 +166,7 @@ def test_a_cell_is_found_again_on_a_worker(text_folder: pathlib.Path) -> None:
         "language-geometries": Request(data=str(text_folder)),
     }
     for study, request in requests.items():
-        cells = STUDIES[study].selected(request)
+        cells = STUDIES[study].selected(request, "a command")
         assert len(cells) > 1
         for cell in (cells[0], cells[-1]):
             sent = json.dumps(cell.to_json())
@@ -179,12 +178,10 @@ def test_a_study_is_done_by_workers(bench: Bench, tmp_path: pathlib.Path, monkey
     """They leave the record that this process would leave, where this process looks for it."""
     monkeypatch.setitem(STUDIES, "small", bench.study)
     monkeypatch.setattr(ray_engine, "load_ray", Actor)
-    bench.request = dataclasses.replace(bench.request, bare=True)
     events: list[Event] = []
     RayEngine().run([bench.cell], bench.folder, events.append, lambda: False)
     assert [(event.job, event.state, event.epoch, event.message) for event in events] == [(bench.cell, "done", 6, "")]
     here = Bench(tmp_path / "here", bench.experiment)
-    here.request = bench.request
     by_worker, by_us = bench(), here()
     assert by_worker is not None
     assert by_us is not None
