@@ -83,7 +83,7 @@ def test_a_machine_of_the_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest
     assert lantm("view", "copy", "--lengths", 3).status == 0
     assert [problem["name"] for problem in data_of(tmp_path / "view.html")["machines"][0]["problems"]] == ["length 3"]
     data = data_of(tmp_path / "view.html")
-    assert data["title"] == "copy"
+    assert data["title"] == "copy-lantm-invnorm", "its whole name"
     assert len(data["machines"]) == 1
 
 

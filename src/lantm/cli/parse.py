@@ -31,6 +31,12 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
         raise LantmError(f"{message}; lantm {command} --help lists what there is") from None
 
 
+def required(default: Any, field: str) -> Any:
+    """The record of defaults, without one for a field, which has to be given."""
+    object.__setattr__(default, field, tyro.MISSING)  # not an argument of the record, for it is of another type
+    return default
+
+
 def described(form: Any, *more: str) -> str:
     """What the docstring of a command's dataclass says, and more, one paragraph per line."""
     paragraphs = inspect.cleandoc((get_origin(form) or form).__doc__).split("\n\n")

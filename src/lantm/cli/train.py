@@ -11,7 +11,7 @@ from rich.console import Console
 
 from lantm.cli.opening import prepare_devices
 from lantm.cli.output import print_json, say
-from lantm.cli.parse import parse
+from lantm.cli.parse import parse, required
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
 from lantm.files import free_path
@@ -118,14 +118,14 @@ def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
     """What the flags make of an experiment."""
     form: Any = Arguments[LstmConfig] if defaults.model == "lstm" else Arguments[LantmConfig]
     default = form(
-        task=tyro.MISSING,
+        task="",
         machine=defaults.machine,
         training=defaults.recipe,
         model=defaults.model,
         recipe=defaults.recipe_name,
         seeds=defaults.seeds,
     )
-    return parse(form, "train", arguments, default=default, config=(tyro.conf.OmitArgPrefixes,))
+    return parse(form, "train", arguments, default=required(default, "task"), config=(tyro.conf.OmitArgPrefixes,))
 
 
 def _resume(folder: RunFolder, data: pathlib.Path | None, as_json: bool) -> int:

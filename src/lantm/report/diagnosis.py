@@ -4,8 +4,10 @@ Three things are looked at: how the read head goes through the memories and how 
 sharply it reads, and whether gates that should be shut, or open, leak.
 """
 
+from typing import SupportsInt
+
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from lantm.evaluation import Heads, Recording, approach, stride
 from lantm.geometry import Geometry
@@ -62,7 +64,7 @@ def _path(recording: Recording, geometry: Geometry) -> list[str]:
     return [_moves(who, slots[:, head]), _drift(recording, off)]
 
 
-def _moves(who: str, slots: Float[np.ndarray, " reads"]) -> str:
+def _moves(who: str, slots: Int[np.ndarray, " reads"]) -> str:
     moves, counts = np.unique(np.diff(slots), return_counts=True)
     usual, share = int(moves[counts.argmax()]), counts.max() / counts.sum()
     if share < 0.5:
@@ -145,7 +147,7 @@ def _gates(recording: Recording) -> list[str]:
     return leaks or [f"No gate leaks: all are within {_percent(LEAK)} of shut or open when it counts."]
 
 
-def _quoted(task: Source, symbol: int) -> str:
+def _quoted(task: Source, symbol: SupportsInt) -> str:
     return f"“{task.symbol_name(int(symbol))}”"
 
 

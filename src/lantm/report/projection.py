@@ -30,7 +30,7 @@ class Projection:
     """What the axes are."""
     equal: bool = True
     """Whether both axes have the same scale."""
-    outline: tuple[Points, ...] = ()
+    outline: tuple[Float[np.ndarray, "_ 2"], ...] = ()
     """Lines that are no keys: the rim of a disk, the net of a sphere. The first is drawn stronger."""
     bounded: bool = False
     """Whether the first line of the outline is the edge of the whole space, which an overview then shows."""

@@ -181,7 +181,7 @@ def _like(experiment: Experiment, source: Source, epochs: int, seeds: int) -> An
 
 
 def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Recording:
-    def take(leaf: Array) -> np.ndarray:
+    def take(leaf: Array) -> Any:
         taken = np.asarray(leaf)[at]
         return taken.astype(np.float32) if taken.dtype == np.float16 else taken
 

@@ -30,7 +30,7 @@ _LSTM_SIZES: dict[str, dict[str, Any]] = {
 _RATES = {"addition": 0.01}
 
 
-def preset(task: str, model: ModelName, recipe: str = "paper") -> Experiment:
+def preset(task: str, model: ModelName | str, recipe: str = "paper") -> Experiment:
     """The experiment of a task, a model and a recipe; a task of one's own gets the sizes of copy.
 
     That of a text has no text yet (`Experiment.text`).
