@@ -79,3 +79,6 @@ def test_info_counts_parameters(lantm) -> None:
     table = lantm("info", "addition", "--model", "lstm").out
     assert "1,918,222" in table
     assert max(map(len, table.splitlines())) <= 80
+    of_text = json.loads(lantm("info", "text", "--model", "lstm", "--json").out)
+    assert (of_text["vocabulary"], of_text["parameters"]) == (10_000, 4_047_632 - 4 * 128), "but for a second bias"
+    assert "parameters_as_the_paper_counts" not in of_text

@@ -2,19 +2,17 @@
 
 import json
 import pathlib
-import re
 import webbrowser
 from collections.abc import Callable
 
 import pytest
+from pages import page_data
 
 from lantm.training import RunFolder
 
 
 def data_of(page: pathlib.Path) -> dict:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    return page_data(page.read_text())
 
 
 def test_view(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
