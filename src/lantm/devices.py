@@ -33,9 +33,22 @@ def use_one_device() -> None:
         jax.config.update("jax_num_cpu_devices", 1)
 
 
+def current_device() -> jax.Device:
+    """The device that JAX runs computations on by default."""
+    chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
+    if chosen is None:
+        return jax.local_devices()[0]
+    return jax.local_devices(backend=chosen)[0] if isinstance(chosen, str) else chosen
+
+
+def on_cpu() -> bool:
+    """Whether computations run on a CPU by default."""
+    return current_device().platform == "cpu"
+
+
 def device_mesh(seeds: int) -> Mesh:
-    """As many local devices as share the seeds out evenly."""
-    devices = jax.local_devices()
+    """As many local devices, of the kind that JAX uses by default, as share the seeds out evenly."""
+    devices = jax.local_devices(backend=current_device().platform)
     count = max(n for n in range(1, len(devices) + 1) if seeds % n == 0)
     return Mesh(devices[:count], (_AXIS,))
 

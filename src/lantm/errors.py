@@ -14,3 +14,7 @@ class LantmWarning(UserWarning):
 
 class DamageWarning(LantmWarning):
     """A file was damaged and passed over, since an older one served in its place."""
+
+
+class SlowerWarning(LantmWarning):
+    """What was asked for runs, but not by the fastest code there is."""

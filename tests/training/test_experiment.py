@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lantm.experiments import MODELS, preset
+from lantm.seeds import SEEDS
 
 from lantm.errors import LantmError
-from lantm.experiments import MODELS, preset
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.seeds import SEEDS
 from lantm.tasks import TASKS, Lengths
 from lantm.training import Experiment, Recipe
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lantm.seeds import EVALUATE, TEST
 
 from lantm.evaluation import Examiner, Scores
-from lantm.seeds import EVALUATE, TEST
 from lantm.tasks import Lengths, Task
 from lantm.training import Experiment, Progress, Recipe, Result, RunFolder, train
 from lantm.training.loop import _merit
@@ -124,7 +124,9 @@ def test_lucky_tests_at_long_lengths_do_not_outweigh_short_ones() -> None:
     """A seed a column: what is best by its mean, and what is best by what it solves, shorter lengths first."""
 
     def scores(*coarse: float) -> Scores:
-        return Scores("copy", Lengths(2, 4), np.array(coarse), np.zeros(len(coarse)), np.zeros(len(coarse)), problems=1)
+        return Scores(
+            "copy", Lengths(2, 4), np.array(coarse, float), np.zeros(len(coarse)), np.zeros(len(coarse)), problems=1
+        )
 
     tests = [scores(100, 100, 100, 50), scores(95, 99, 95, 100), scores(60, 20, 100, 100)]
     assert np.argsort(_merit(tests, Recipe())).tolist() == [1, 3, 0, 2]

@@ -80,7 +80,7 @@ def test_recordings_are_cut_to_their_own_programs(run: RunFolder) -> None:
     task = Programs()
     sizes = set()
     for _, recording in load_recordings(run.recordings_path, EXPERIMENT, 0):
-        text = "".join(task.symbol_name(symbol) for symbol in recording.inputs[1 : recording.answer_start])
+        text = "".join(task.symbol_name(int(symbol)) for symbol in recording.inputs[1 : recording.answer_start])
         program = understand(text)
         assert task.decode_answer(recording.expected) == str(program.answer)
         assert len(recording.expected) == len(recording.predicted) == len(str(program.answer)) + 1

@@ -30,28 +30,9 @@ class Arguments:
 
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="STUDY")]
     """Which table."""
-    recipe: str = "paper"
-    """How to train: paper (the paper's settings), robust (ours), demo (short)."""
-    only: tuple[str, ...] = ()
-    """Only these tasks, or other labels of the table's rows: copy power-2."""
-    models: tuple[str, ...] = ()
-    """Only these models."""
-    seeds: int | None = None
-    """Seeds per cell; by default as many as the table has: 8, for language 4, of the LSTM on sequences 3."""
-    epochs: int | None = None
-    """Epochs per cell; by default the recipe's."""
-    scales: tuple[int, ...] = ()
-    """Multiples of the training lengths to score at, instead of the table's."""
-    problems: int = 3200
-    """Fresh problems for each figure."""
-    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, for language and language-geometries."""
+    request: Request
     from_zoo: bool = False
     """Train nothing: score the machines that ship with the package."""
-    bare: bool = False
-    """Figures alone: no recordings and no report page, which take a minute per cell where there is little to train."""
-    quick: bool = False
-    """A small version of a few minutes on a CPU, to see it work; its figures are not the paper's."""
     again: bool = False
     """Train anew what has a result already; old results and run folders are moved aside."""
     engine: EngineName = "local"
@@ -76,16 +57,17 @@ class Arguments:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    chosen = parse(Arguments, "reproduce", arguments, description=_description())
-    study, request = _asked(chosen, published("reproduce", arguments))
-    cells = study.selected(request)
+    flat = (tyro.conf.OmitArgPrefixes,)
+    chosen = parse(Arguments, "reproduce", arguments, description=_description(), config=flat)
+    study, request = _asked(chosen)
+    cells = study.selected(request, published("reproduce", arguments))
     for cell in cells:
         cell.check()
     if chosen.commit:
         os.environ[COMMIT] = chosen.commit
     # With --json, standard output belongs to the result.
     console = Console(stderr=chosen.json)
-    if chosen.quick:
+    if request.quick:
         say(console, "A quick version: short problems, few epochs, few seeds. Its figures are not the paper's.")
     if chosen.from_zoo:
         results, without = from_zoo(cells)
@@ -106,8 +88,8 @@ def main(arguments: list[str]) -> int:
     if chosen.json:
         print_json(rows)
     elif rows:
-        how = "machines of the zoo" if chosen.from_zoo else f"recipe {chosen.recipe}"
-        how += ", a quick version" if chosen.quick else ""
+        how = "machines of the zoo" if chosen.from_zoo else f"recipe {request.recipe}"
+        how += ", a quick version" if request.quick else ""
         Console().print(study.table(rows, f"{study.name}, {how}: ours beside the paper's", study.columns))
     return status
 
@@ -116,7 +98,7 @@ def _reproduced(
     study: Study, cells: list[Cell], chosen: Arguments, console: Console
 ) -> tuple[list[dict[str, Any]], Outcome]:
     """The results of all cells that have one in the end: stored ones are taken, the others are trained."""
-    results = chosen.out or pathlib.Path("runs/quick" if chosen.quick else "results")
+    results = chosen.out or pathlib.Path("runs/quick" if chosen.request.quick else "results")
     folder = study.folder(chosen.runs, results)
     engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)
     if chosen.again:
@@ -143,26 +125,18 @@ def _description() -> str:
     return described(Arguments, *(f"{study.name}: {study.summary}." for study in STUDIES.values()))
 
 
-def _asked(chosen: Arguments, command: str) -> tuple[Study, Request]:
+def _asked(chosen: Arguments) -> tuple[Study, Request]:
     """The study and what is asked of it."""
+    request = chosen.request
     if chosen.study not in STUDIES:
         raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)}")
-    if chosen.recipe not in RECIPES:
-        raise LantmError(f"unknown recipe {chosen.recipe!r}: known are {', '.join(RECIPES)}")
-    if chosen.problems < 1:
-        raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
+    if request.recipe not in RECIPES:
+        raise LantmError(f"unknown recipe {request.recipe!r}: known are {', '.join(RECIPES)}")
+    if request.problems < 1:
+        raise LantmError(f"problems is {request.problems}: give a whole number from 1 on")
     check_minutes(chosen.minutes)
-    request = Request(
-        recipe=chosen.recipe,
-        only=chosen.only,
-        models=chosen.models,
-        seeds=chosen.seeds,
-        epochs=chosen.epochs,
-        scales=chosen.scales,
-        problems=min(chosen.problems, 320) if chosen.quick else chosen.problems,
-        data=None if chosen.data is None else str(chosen.data.resolve()),
-        bare=chosen.bare,
-        quick=chosen.quick,
-        command=command,
-    )
+    if request.quick:
+        request = dataclasses.replace(request, problems=min(request.problems, 320))
+    if request.data is not None:
+        request = dataclasses.replace(request, data=str(pathlib.Path(request.data).resolve()))
     return STUDIES[chosen.study], request

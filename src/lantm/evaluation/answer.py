@@ -7,7 +7,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
-from lantm.machine import Model, can_infer, infer
+from lantm.machine import Backend, Model, can_infer, infer
 
 LONG = 4096  # steps: from here on, reading through the index is faster than over all memories (docs/machine.md)
 
@@ -28,17 +28,17 @@ class Prediction(NamedTuple):
     mask: Bool[Array, "answer batch"]
 
 
-def answer(model: Model, batch: Batch) -> Answer:
+def answer(model: Model, batch: Batch, backend: Backend = "auto") -> Answer:
     """Runs the model and reads out the steps of the answer only."""
-    time = batch.inputs.shape[0]
+    time, features = batch.inputs.shape[0], model.features(batch, backend)
     if batch.answer_capacity == time:  # nothing to cut off
-        return Answer(model.readout(model.features(batch)), batch.targets, batch.mask)
+        return Answer(model.readout(features), batch.targets, batch.mask)
     start = jnp.minimum(jnp.min(batch.writes), time - batch.answer_capacity)
 
     def cut(rows: Array) -> Array:
         return lax.dynamic_slice_in_dim(rows, start, batch.answer_capacity, axis=0)
 
-    return Answer(model.readout(cut(model.features(batch))), cut(batch.targets), cut(batch.mask))
+    return Answer(model.readout(cut(features)), cut(batch.targets), cut(batch.mask))
 
 
 def predict(model: Model, batch: Batch) -> Prediction:

@@ -40,6 +40,8 @@ class Cell(Job):
     """Labels besides task and model, which are also in every row."""
     study: str = ""
     """The study it belongs to."""
+    command: str = ""
+    """The command that asked for it, as results name it."""
 
     @property
     def machine_name(self) -> str:
@@ -111,7 +113,7 @@ class Cell(Job):
         record = {
             "study": self.study,
             "cell": self.name,
-            "command": self.request.command,
+            "command": self.command,
             "rows": rows,
             "final": final,
             "experiment": experiment.published(),
@@ -179,7 +181,8 @@ class Cell(Job):
         return beside_the_paper(row, self.figures.get(label), self.request.quick)
 
     def to_json(self) -> dict[str, Any]:
-        return {"study": self.study, "request": dataclasses.asdict(self.request), "cell": self.name}
+        request = dataclasses.asdict(self.request)
+        return {"study": self.study, "request": request, "cell": self.name, "command": self.command}
 
 
 def _listed(curves: Any) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from lantm.grids.job import Job, work
 from lantm.training import Progress
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
+Stop = Callable[[], bool]
+"""Whether to save and end."""
 
 
 class Event(NamedTuple):
@@ -23,30 +25,21 @@ class Event(NamedTuple):
     """How its training is going, where it is done in this process."""
 
 
+Tell = Callable[[Event], None]
+
+
 class Engine(abc.ABC):
     """Does jobs. However it does, the same jobs leave the same records."""
 
     @abc.abstractmethod
-    def run(
-        self,
-        jobs: Sequence[Job],
-        folder: GridFolder,
-        tell: Callable[[Event], None],
-        stop: Callable[[], bool],
-    ) -> None:
+    def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
         """Does all jobs, or ends soon after `stop` says so; a job that fails does not keep the others."""
 
 
 class InProcess(Engine):
     """In this process, one job after the other, each on all local devices."""
 
-    def run(
-        self,
-        jobs: Sequence[Job],
-        folder: GridFolder,
-        tell: Callable[[Event], None],
-        stop: Callable[[], bool],
-    ) -> None:
+    def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
         for job in jobs:
             if stop():
                 return
@@ -54,7 +47,7 @@ class InProcess(Engine):
             tell(attempt(job, folder, tell, stop))
 
 
-def attempt(job: Job, folder: GridFolder, tell: Callable[[Event], None], stop: Callable[[], bool]) -> Event:
+def attempt(job: Job, folder: GridFolder, tell: Tell, stop: Stop) -> Event:
     """Does a job; whatever goes wrong with it is told, stored, and left behind for the next attempt."""
     at = 0
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lantm.grids.folder import GridFolder, Record
-from lantm.report.pages import try_report
+from lantm.report.pages import REPORT, try_report
 from lantm.trained import Trained
 from lantm.training import Experiment, Progress, train
 
@@ -52,11 +52,14 @@ def work(
     with folder.locked(job.run_name):
         folder.note_failure(job.run_name, None)
         run, begun = folder.run_folder(job.run_name, job.experiment, job.for_people)
-        result = train(run.experiment(), run, job.experiment.source(), begun, watch, stop, warn)
+        experiment = run.experiment()
+        # A training that another grid has brought to its end, and that is scored in another way here, has its page.
+        reported = run.last_epoch() >= experiment.recipe.epochs and (run.path / REPORT).is_file()
+        result = train(experiment, run, job.experiment.source(), begun, watch, stop, warn)
         if not result.complete or stop():
             return False
         trained = Trained.of_result(result, run)
-        if job.for_people:
+        if job.for_people and not reported:
             try_report(trained, warn)
         for name, record in job.records(trained, result.start_merits).items():
             folder.write_record(name, record)

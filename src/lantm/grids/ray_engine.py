@@ -9,11 +9,11 @@ import json
 import os
 import pathlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lantm.errors import LantmError
-from lantm.grids.engine import Engine, Event, attempt
+from lantm.grids.engine import Engine, Event, Stop, Tell, attempt
 from lantm.grids.folder import GridFolder
 from lantm.grids.job import Job
 from lantm.grids.packing import Group
@@ -33,13 +33,7 @@ class RayEngine(Engine):
         self._cpus = cpus
         self._gpus = gpus
 
-    def run(
-        self,
-        jobs: Sequence[Job],
-        folder: GridFolder,
-        tell: Callable[[Event], None],
-        stop: Callable[[], bool],
-    ) -> None:
+    def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
         ray = load_ray()
         began = not ray.is_initialized()
         if began:
@@ -131,7 +125,8 @@ def _from_json(values: Any) -> Job:
     from lantm.grids.request import Request
     from lantm.grids.studies import STUDIES
 
-    cells = STUDIES[values["study"]].selected(make_record(Request, values["request"], "request"))
+    request = make_record(Request, values["request"], "request")
+    cells = STUDIES[values["study"]].selected(request, values["command"])
     return next(cell for cell in cells if cell.name == values["cell"])
 
 

@@ -9,27 +9,25 @@ class Request:
     """What is asked of a study."""
 
     recipe: str = "paper"
+    """How to train: paper (the paper's settings), robust (ours), demo (short)."""
     only: tuple[str, ...] = ()
-    """Tasks, and whatever else the cells are labelled with; all unless given."""
+    """Only these tasks, or other labels of the table's rows: copy power-2."""
     models: tuple[str, ...] = ()
-    """Models; all unless given."""
+    """Only these models."""
     seeds: int | None = None
-    """How many seeds instead of the study's."""
+    """Seeds per cell; by default as many as the table has: 8, for language 4, of the LSTM on sequences 3."""
     epochs: int | None = None
-    """How many epochs instead of the recipe's."""
+    """Epochs per cell; by default the recipe's."""
     scales: tuple[int, ...] = ()
-    """Multiples of the training lengths instead of the study's."""
+    """Multiples of the training lengths to score at, instead of the table's."""
     problems: int = 3200
     """Fresh problems for each figure."""
     data: str | None = None
-    """The folder of a text, where a study needs one."""
+    """The folder of the text, for language and language-geometries."""
     bare: bool = False
-    """Nothing but figures: no recordings, no report page."""
+    """Figures alone: no recordings and no report page, which take a minute per cell where there is little to train."""
     quick: bool = False
-    """A small version of everything, for a laptop: to see it work, not to compare with the paper."""
-
-    command: str = ""
-    """The command that asked for it, as results name it."""
+    """A small version of a few minutes on a CPU, to see it work; its figures are not the paper's."""
 
     @property
     def folder(self) -> pathlib.Path | None:

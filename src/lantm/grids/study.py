@@ -34,13 +34,13 @@ class Study:
     table: Callable[[Sequence[Row], str, Sequence[str]], RenderableType] = comparison_table
     """Makes its printed table, from rows, a title and these columns."""
 
-    def selected(self, request: Request) -> list[Cell]:
+    def selected(self, request: Request, command: str = "") -> list[Cell]:
         """The cells that were asked for; a name that chooses none is a `LantmError`.
 
         Names of one kind of label are alternatives; where there are names of several kinds, as of a task and of a
         variation, all of them have to fit.
         """
-        cells = [dataclasses.replace(cell, study=self.name) for cell in self.cells(request)]
+        cells = [dataclasses.replace(cell, study=self.name, command=command) for cell in self.cells(request)]
         known: dict[str, dict[str, None]] = {}  # the labels of each kind, in the order of the cells
         for cell in cells:
             for kind, label in cell.labels.items():

@@ -37,7 +37,7 @@ from lantm.tasks import Source, Task
 from lantm.training import Experiment
 
 MOST_POINTS = 100_000
-_POINT = {"seeds": 1, "recorded_seeds": 0}  # a point is one seed, and nobody looks at its training
+_POINT = {"seeds": 1, "first_seed": 0, "recorded_seeds": 0}  # a point is one seed, and nobody looks at its training
 LARGEST_FILE = 1_000_000  # bytes
 
 
@@ -102,7 +102,7 @@ class Sweep:
         for combination in itertools.product(*grid.values()):
             choice = dict(zip(grid, combination, strict=True))
             try:
-                experiment = make_experiment({**_POINT, **self.experiment, **choice})
+                experiment = _experiment({**self.experiment, **choice})
                 _check(experiment, self.scales)
             except LantmError as error:
                 place = ", ".join(f"{name} = {_short(value)}" for name, value in choice.items())
@@ -145,6 +145,17 @@ def _seeds(value: Any) -> Sequence[int]:
 
 def _is_seed(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < SEEDS
+
+
+def _experiment(settings: Mapping[str, Any]) -> Experiment:
+    """The experiment of a combination, with its first seed."""
+    for name in _POINT:
+        if name in settings:
+            raise LantmError(
+                f"a sweep has no setting {name!r}: every point has one seed, from the sweep's own seeds, and is not "
+                "recorded"
+            )
+    return make_experiment({**settings, **_POINT})
 
 
 def _check(experiment: Experiment, scales: Sequence[int]) -> None:

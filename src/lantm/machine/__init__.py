@@ -1,6 +1,7 @@
 """Machines: a controller, heads that move in a geometry, a memory; and the models built of them."""
 
 from lantm.machine.access import Access, Emission, Position
+from lantm.machine.backend import Backend
 from lantm.machine.index import Index
 from lantm.machine.inference import Inference, can_infer, infer
 from lantm.machine.lantm import Lantm, LantmConfig
@@ -13,6 +14,7 @@ from lantm.machine.weighting import WEIGHTINGS, InvNorm, SoftMax, Weighting, mak
 __all__ = [
     "WEIGHTINGS",
     "Access",
+    "Backend",
     "DropOldest",
     "Emission",
     "Grow",

@@ -13,6 +13,7 @@ from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.geometry import make_geometry
 from lantm.machine.access import Access, Position, normalised
+from lantm.machine.backend import Backend
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact, visible
 from lantm.machine.model import Linear, Model, Output, Trace, lstm_matrices
 from lantm.machine.older_records import LANTM_CONSTANTS, with_weighting_options
@@ -203,11 +204,6 @@ class Lantm(Model):
         self.readout = Linear(config.cells, vocabulary, keys[3], ranges["output"])
         self.start = Start(config, keys[4])
 
-    @property
-    def learns_start(self) -> bool:
-        """Always: section 4.1 of the paper."""
-        return True
-
     def begin(self, batch_size: int, slots: int) -> Carried:
         """The learnable start for every problem of a batch, with room for `slots` steps of writing, not more."""
         access = self.config.access
@@ -235,18 +231,18 @@ class Lantm(Model):
         return Carried(state, append(memory, slot, zero), Window(zero, zero + 1))
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried, backend: Backend = "auto"
     ) -> tuple[Float[Array, "time batch cells"], Carried]:
         """The controller's output at every step; the memory carried on starts at its oldest memory."""
-        path = self._recur(inputs, schedule, carried)
+        path = self._recur(inputs, schedule, carried, backend)
         return path.states.hidden, Carried(path.state, *compact(path.memory, path.window))
 
-    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer and what the heads did for it; read weights on request, since they grow with time^2."""
         access = self.config.access
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
         schedule = Schedule(batch.steps, batch.writes, batch.turn)
-        path = self._recur(batch.inputs, schedule, carried)
+        path = self._recur(batch.inputs, schedule, carried, backend)
         said = access.understand(path.emissions)
         times = jnp.arange(batch.inputs.shape[0])
         windows = Machinery(access, self.config.policy).seen(carried.window, times, schedule)
@@ -273,7 +269,7 @@ class Lantm(Model):
         )
         return Output(self.readout(path.states.hidden), trace)
 
-    def _recur(self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried) -> Path:
+    def _recur(self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried, backend: Backend) -> Path:
         weights = Weights(self.recurrent, self.heads.weight, self.heads.bias)
         given = self.symbols(self.embedding[inputs])
-        return recur(self.config.access, self.config.policy, weights, given, *carried, schedule)
+        return recur(self.config.access, self.config.policy, weights, given, *carried, schedule, backend)

@@ -14,7 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, Int
+from jaxtyping import Array, ArrayLike, Int
+
+from lantm.devices import on_cpu
 
 Carry = TypeVar("Carry")
 
@@ -25,7 +27,7 @@ _BLOCK = 8
 
 def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Carry) -> Carry:
     """`for i in range(start, end): carry = body(i, carry)`, the bounds given at run time."""
-    if jax.default_backend() == "cpu":
+    if on_cpu():
         return lax.fori_loop(start, end, body, carry)
     turns = jnp.maximum(end - start, 0)
     blocks, rest = turns // _BLOCK, turns % _BLOCK
@@ -39,13 +41,13 @@ def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Car
 
 
 @lru_cache
-def _putter(axis: int) -> Callable[[Array, Array, Array], Array]:
+def _putter(axis: int) -> Callable[[Array, Array, ArrayLike], Array]:
     @custom_vmap
-    def put(array: Array, slices: Array, at: Array) -> Array:
+    def put(array: Array, slices: Array, at: ArrayLike) -> Array:
         return lax.dynamic_update_slice_in_dim(array, slices, at, axis=axis)
 
     @put.def_vmap
-    def put_mapped(size: int, mapped: list[bool], array: Array, slices: Array, at: Array) -> tuple[Array, bool]:
+    def put_mapped(size: int, mapped: list[bool], array: Array, slices: Array, at: ArrayLike) -> tuple[Array, bool]:
         if mapped[2]:
             plain = jax.vmap(
                 lambda a, s, i: lax.dynamic_update_slice_in_dim(a, s, i, axis=axis),
@@ -60,13 +62,13 @@ def _putter(axis: int) -> Callable[[Array, Array, Array], Array]:
 
 
 @lru_cache
-def _getter(axis: int, size: int) -> Callable[[Array, Array], Array]:
+def _getter(axis: int, size: int) -> Callable[[Array, ArrayLike], Array]:
     @custom_vmap
-    def get(array: Array, at: Array) -> Array:
+    def get(array: Array, at: ArrayLike) -> Array:
         return lax.dynamic_slice_in_dim(array, at, size, axis=axis)
 
     @get.def_vmap
-    def get_mapped(_: int, mapped: list[bool], array: Array, at: Array) -> tuple[Array, bool]:
+    def get_mapped(_: int, mapped: list[bool], array: Array, at: ArrayLike) -> tuple[Array, bool]:
         if mapped[1]:
             plain = jax.vmap(
                 lambda a, i: lax.dynamic_slice_in_dim(a, i, size, axis=axis), in_axes=(0 if mapped[0] else None, 0)

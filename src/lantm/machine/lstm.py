@@ -9,7 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.batch import Batch
+from lantm.devices import on_cpu
 from lantm.errors import LantmError
+from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.model import Linear, Model, Output, lstm_matrices
 from lantm.machine.older_records import LSTM_CONSTANTS
@@ -109,21 +111,23 @@ class Lstm(Model):
         return CellState(*(jnp.broadcast_to(part[:, None], shape) for part in (start.hidden, start.cell)))
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: CellState
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: CellState, backend: Backend = "auto"
     ) -> tuple[Float[Array, "time batch cells"], CellState]:
         """The top layer's output at every step, and the final state of every layer."""
+        if backend == "kernel":
+            raise LantmError("an LSTM has no kernels: use the backend 'auto' or 'loops'")
         return _run_layers(self.layers, self.embedding[inputs], carried, schedule.steps)
 
-    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer; there are no heads to trace."""
-        return self(batch)
+        return Output(self.readout(self.features(batch, backend)), None)
 
 
 def _run_layers(
     layers: list[Layer], below: Float[Array, "time batch inputs"], carried: CellState, steps: Int[Array, ""]
 ) -> StackRun:
     # A CPU starts a product at no cost: there, layers one after the other waste no product on zeros.
-    how = _one_after_the_other if jax.default_backend() == "cpu" else _at_once
+    how = _one_after_the_other if on_cpu() else _at_once
     return how(layers, below, carried, steps)
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
+from lantm.machine.backend import Backend
 from lantm.machine.memory import Memory, Window
 from lantm.machine.recurrence import Schedule
 
@@ -62,9 +63,9 @@ class Model(eqx.Module):
     readout: eqx.AbstractVar[Linear]
 
     @property
-    @abc.abstractmethod
     def learns_start(self) -> bool:
         """Whether the initial state is trained too."""
+        return True
 
     @abc.abstractmethod
     def begin(self, batch_size: int, slots: int) -> PyTree:
@@ -72,18 +73,18 @@ class Model(eqx.Module):
 
     @abc.abstractmethod
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree, backend: Backend = "auto"
     ) -> tuple[Float[Array, "time batch cells"], PyTree]:
         """The controller's output at every step, and what is carried on."""
 
     @abc.abstractmethod
-    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer with its trace, from the code that trains."""
 
-    def features(self, batch: Batch) -> Float[Array, "time batch cells"]:
+    def features(self, batch: Batch, backend: Backend = "auto") -> Float[Array, "time batch cells"]:
         """The controller's output at every step of a batch of problems."""
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
-        return self.run(batch.inputs, Schedule(batch.steps, batch.writes, batch.turn), carried)[0]
+        return self.run(batch.inputs, Schedule(batch.steps, batch.writes, batch.turn), carried, backend)[0]
 
     def __call__(self, batch: Batch) -> Output:
         return Output(self.readout(self.features(batch)), None)

@@ -6,10 +6,10 @@ shown in the same way whatever it was trained on.
 
 from typing import Protocol, runtime_checkable
 
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from lantm.batch import Batch
-from lantm.tasks.lengths import Lengths
+from lantm.tasks.lengths import Length, Lengths
 
 
 @runtime_checkable
@@ -46,13 +46,7 @@ class Source(Protocol):
     def check_length(self, length: int) -> None:
         """Raises a `LantmError` when there are no sequences of this length."""
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random sequences of a length, in arrays with room for `capacity_length`."""
 
     def encode(self, text: str) -> Batch:

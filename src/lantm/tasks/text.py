@@ -12,7 +12,7 @@ from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.tasks.base import check_text
 from lantm.tasks.corpus import UNKNOWN, Corpus, Part
-from lantm.tasks.lengths import Lengths
+from lantm.tasks.lengths import Length, Lengths
 from lantm.tasks.pieces import Pieces, cut
 
 
@@ -68,13 +68,7 @@ class Text:
         """A part of the text as columns, cut into pieces."""
         return cut(self.corpus.part(part), batch_size, self.steps, self.corpus.end)
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random stretches of the validation text."""
         valid = jnp.asarray(self.corpus.valid, jnp.int32)
         before = jnp.concatenate([jnp.array([self.corpus.end], jnp.int32), valid[:-1]])

@@ -169,7 +169,7 @@ class _Training:
         self.epoch = self._batch = 0
         self._tests: dict[str, Measured] = {}
         self._rows: list[Row] = []
-        self._pace = _Pace()
+        self._pace = _Pace(material.batches)
         self._trained = 0
         self._began = self._saved = time.monotonic()
         self._saving, self._unsaved = 0.0, False
@@ -277,7 +277,7 @@ class _Training:
         if self._unsaved:
             self._save()
         seconds = time.monotonic() - self._began
-        if self._folder is not None:
+        if self._folder is not None and self._trained:
             self._folder.add_seconds(seconds)
         complete = self.epoch >= recipe.epochs
         tests: dict[str, Measured] = {}
@@ -300,10 +300,11 @@ def _unpacked(function: Callable[..., Learner]) -> Callable[..., Learner]:
 
 
 class _Pace:
-    """How many batches a call does: few at first, then as many as fit into its time."""
+    """How many batches a call does: few at first, then as many as fit into its time, at most an epoch."""
 
-    def __init__(self) -> None:
-        self.batches = 4
+    def __init__(self, most: int) -> None:
+        self.batches = min(4, most)
+        self._most = most
         self._calls = 0
 
     def __enter__(self) -> None:
@@ -314,4 +315,4 @@ class _Pace:
         self._calls += 1
         if self._calls > 1:  # the first one compiles
             fitting = self.batches * _SECONDS_PER_CALL / max(taken, 1e-6)
-            self.batches = max(1, int(min(fitting, 8 * self.batches)))
+            self.batches = max(1, int(min(fitting, 8 * self.batches, self._most)))

@@ -123,7 +123,7 @@ class Recipe:
             rule = optax.scale_by_rss(initial_accumulator_value=0.0, eps=1e-20)
         return optax.apply_if_finite(optax.chain(clip, rule), max_consecutive_errors=2**30)
 
-    def rate(self, epoch: Int[Array, ""], plateau_scale: Float[Array, ""]) -> Float[Array, ""]:
+    def rate(self, epoch: Int[Array, ""], plateau_scale: Float[Array, "*machines"]) -> Float[Array, "*machines"]:
         """The learning rate of an epoch."""
         if self.schedule == "cosine":
             plateau_scale = plateau_scale * 0.5 * (1 + jnp.cos(jnp.pi * epoch / self.epochs))

@@ -75,7 +75,7 @@ def _beginning(folder: pathlib.Path) -> pathlib.Path:
     for part, most in _QUICK_WORDS.items():
         words = " ".join(corpus.words[number] for number in corpus.part(part)[:most])  # type: ignore[arg-type]
         lines = words.replace(" <eos>", "\n").replace("<eos>", "\n")
-        write_whole(_QUICK_FOLDER / f"{part}.txt", (lines + "\n").encode())
+        write_whole(_QUICK_FOLDER / f"{part}.txt", (lines.removesuffix("\n") + "\n").encode())
     return _QUICK_FOLDER
 
 

@@ -25,6 +25,7 @@ from lantm.tasks import Lengths, Task
 from lantm.trained import Trained
 from lantm.training import Experiment, Row
 
+REPORT = "report.html"
 PROBLEMS = 128  # per length: all lengths together take about as long as two epochs of training
 _DRAW = 2  # fresh problems: training's final scores are draw 0, and lantm eval's are 1 unless told otherwise
 _SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1, 3 / 2, 2, 3, 4)  # of the longest length trained on
@@ -34,7 +35,7 @@ def write_report(trained: Trained) -> pathlib.Path:
     """Writes the report of a run into its folder."""
     if trained.folder is None:
         raise LantmError(f"{trained.name} is a single machine: a report is made of a run folder")
-    path = trained.folder.path / "report.html"
+    path = trained.folder.path / REPORT
     write_whole(path, report_page(trained).encode())
     return path
 
