@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lantm.experiments.presets import language_machine, preset
-from lantm.language import LanguageRecipe
 
+from lantm.paper import preset
 from lantm.tasks.programs import Programs
-from lantm.training import ModelName
+from lantm.training import ModelName, TextFiles
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -52,8 +51,11 @@ def write(root: pathlib.Path, study: str, name: str, content: dict[str, Any]) ->
 
 
 def language_settings(model: ModelName, **changes: Any) -> dict[str, Any]:
-    machine = dataclasses.replace(language_machine(model), **changes)
-    return {"first_seed": 3, "machine": dataclasses.asdict(machine), "recipe": dataclasses.asdict(LanguageRecipe())}
+    usual = preset("text", model)
+    machine = dataclasses.replace(usual.machine, **changes)
+    text = TextFiles(folder="", digest="0", vocabulary=10_000)
+    experiment = dataclasses.replace(usual, first_seed=3, machine=machine, text=text)
+    return json.loads(json.dumps(experiment.to_json()))
 
 
 def lines(text: str) -> list[list[str]]:

@@ -7,10 +7,8 @@ from typing import Any
 
 from study_tables import CHANGED, NOT_RUN, changed_note, settings_changed, table
 
-from lantm.experiments.paper import LANGUAGE
-from lantm.experiments.presets import language_machine
-from lantm.language import LanguageRecipe
-from lantm.machine import LantmConfig
+from lantm.paper import preset
+from lantm.paper.figures import LANGUAGE
 from lantm.training import ModelName
 
 MODELS: tuple[ModelName, ...] = ("lstm", "lantm-invnorm", "lantm-softmax")
@@ -113,7 +111,7 @@ def keys(root: pathlib.Path, results: str) -> str:
         "memories around their middle",
         "memories a reading is spread over",
     ]
-    return _with_origins(head, rows, origins, "lantm language keys RUN") + figures
+    return _with_origins(head, rows, origins, "lantm trace RUN") + figures
 
 
 def key_spaces(root: pathlib.Path, results: str) -> str:
@@ -125,7 +123,7 @@ def key_spaces(root: pathlib.Path, results: str) -> str:
             continue
         validation, test = result["rows"]
         by_seed = ", ".join(f"{one:.1f}" for one in sorted(test["perplexity_by_seed"]))
-        mark = f" {CHANGED}" if _changed(result, "lantm-invnorm", space) else ""
+        mark = f" {CHANGED}" if _changed(result, "lantm-invnorm", geometry=space) else ""
         row = [f"`{space}`{mark}", f"{validation['perplexity']:.1f}", f"{test['perplexity']:.1f}"]
         rows.append([*row, f"{test['median_perplexity']:.1f}", by_seed])
         origins.append(f"[{space}]({results}/language-geometries/{name}.json) {_origin(result['scored'])}")
@@ -133,12 +131,10 @@ def key_spaces(root: pathlib.Path, results: str) -> str:
     return _with_origins(head, rows, origins, "lantm reproduce language-geometries --data FOLDER")
 
 
-def _changed(result: dict[str, Any], model: ModelName, geometry: str = "translation") -> bool:
+def _changed(result: dict[str, Any], model: ModelName, **changes: Any) -> bool:
     """Whether it would be trained with other settings now."""
-    machine = language_machine(model)
-    if isinstance(machine, LantmConfig):
-        machine = dataclasses.replace(machine, geometry=geometry)
-    return settings_changed(result, machine, LanguageRecipe())
+    now = preset("text", model)
+    return settings_changed(result, dataclasses.replace(now, machine=dataclasses.replace(now.machine, **changes)))
 
 
 def _read(root: pathlib.Path, name: str) -> dict[str, Any] | None:

@@ -159,7 +159,7 @@ def test_workers_are_asked_to_stop(tiny_sweep: Sweep, tmp_path: pathlib.Path, mo
 def test_a_cell_is_found_again_on_a_worker(text_folder: pathlib.Path) -> None:
     """What is sent to it says where in its study the cell is."""
     requests = {
-        "sequences": Request(recipe="robust", only=("copy", "double"), seeds=3, command="a command"),
+        "sequences": Request(recipe="robust", only=("copy", "double"), seeds=3),
         "generalisation": Request(scales=(3, 6), problems=64, bare=True),
         "geometries": Request(recipe="robust", only=("disk[radius=8]",), epochs=7),
         "tweaks": Request(quick=True, models=("lantm-invnorm",)),
@@ -167,7 +167,7 @@ def test_a_cell_is_found_again_on_a_worker(text_folder: pathlib.Path) -> None:
         "language-geometries": Request(data=str(text_folder)),
     }
     for study, request in requests.items():
-        cells = STUDIES[study].selected(request)
+        cells = STUDIES[study].selected(request, "a command")
         assert len(cells) > 1
         for cell in (cells[0], cells[-1]):
             sent = json.dumps(cell.to_json())

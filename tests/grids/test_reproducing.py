@@ -32,7 +32,7 @@ def test_interrupted_continued_and_stored(bench: Bench, trained) -> None:
     assert json.loads(bench.file.read_text()) == result
     assert list(RunFolder(bench.run).metrics()) == list(trained.folder.metrics()), "as if never interrupted"
     assert result["training_seconds"] > 0
-    assert (bench.run / "report.html").is_file()
+    assert (bench.run / "report.html").is_file(), [event.message for event in watch.events]
 
     watch = Watch()
     assert bench(watch) == result

@@ -61,12 +61,19 @@ class Text:
 
     def check_length(self, length: int) -> None:
         """Raises a `LantmError` when the validation text has no stretch of so many words."""
+        self._check_there_is_one()
         if not 1 <= length <= self.longest_length:
             raise LantmError(f"the validation text has no {length:,} words in a row: use 1 to {self.longest_length:,}")
 
     def pieces(self, part: Part, batch_size: int) -> Pieces:
         """A part of the text as columns, cut into pieces."""
+        self._check_there_is_one()
         return cut(self.corpus.part(part), batch_size, self.steps, self.corpus.end)
+
+    def _check_there_is_one(self) -> None:
+        """A machine's file holds the words of its text, which are enough to read what a person writes."""
+        if not len(self.corpus.valid):
+            raise LantmError("the words of the text are known but not the text itself: name its folder with --data")
 
     def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random stretches of the validation text."""

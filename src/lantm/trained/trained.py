@@ -103,7 +103,7 @@ class Trained:
             result.source,
             result.epoch,
             result.learners,
-            trained=trained if folder is None else folder.provenance(),
+            trained=(trained or {}) if folder is None else folder.provenance(),
             folder=folder,
             history=result.history,
             complete=result.complete,
