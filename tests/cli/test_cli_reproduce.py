@@ -8,8 +8,9 @@ import pathlib
 import shutil
 
 import pytest
+from ray_stand_in import Actor
 
-from lantm.grids import Cell, Request, Study
+from lantm.grids import Cell, Request, Study, ray_engine
 from lantm.grids.studies import STUDIES
 from lantm.trained import zoo
 from lantm.training import RunFolder
@@ -80,6 +81,29 @@ def test_training_is_shown(lantm, study: Study, tmp_path: pathlib.Path) -> None:
     assert "epoch" in said.err
     assert "1x coarse" in said.err
     assert [row["scale"] for row in json.loads(said.out)] == ["1x", "2x"]
+
+
+def test_on_a_ray_cluster(lantm, study: Study, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same rows as in this process; the folders of runs and of results may lie anywhere."""
+    asked = ("reproduce", "small", "--problems", 32, "--json")
+    here = json.loads(lantm(*asked).out)
+    actor = Actor()
+    monkeypatch.setattr(ray_engine, "load_ray", lambda: actor)
+    where = ("--runs", "elsewhere", "--out", tmp_path / "by-ray")
+    said = lantm(*asked, "--engine", "ray", "--cpus", 2, *where)
+    assert said.status == 0, said.err
+    assert json.loads(said.out) == here
+    assert actor.down
+    assert actor.options["num_cpus"] == 2
+    assert "done    copy-lantm-invnorm-paper" in said.err
+    assert (tmp_path / "by-ray" / "small" / "copy-lantm-invnorm-paper.json").is_file()
+    assert RunFolder(tmp_path / "elsewhere" / "runs" / "copy-lantm-invnorm-paper").last_epoch() == 6
+
+    monkeypatch.setattr(ray_engine, "load_ray", lambda: Actor(fails=True))
+    said = lantm("reproduce", "small", "--engine", "ray", "--out", "not done")
+    assert said.status == 1
+    assert "1 of 1 cells failed; rerun to try them again: lantm reproduce small --engine ray" in said.out
+    assert "its Ray worker died" in said.out
 
 
 def test_every_study_is_in_the_help(lantm) -> None:
