@@ -2,8 +2,6 @@
 
 import base64
 import dataclasses
-import json
-import re
 import zlib
 from typing import Any
 
@@ -64,13 +62,6 @@ def elsewhere(recording: Recording, size: int) -> Recording:
 
 def machine(name: str, *scenes: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "problems": [{"name": f"problem {at}", "scene": one} for at, one in enumerate(scenes)]}
-
-
-def page_data(text: str) -> Any:
-    """The data that a page carries."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
 
 
 def unpacked(data: str) -> bytes:

@@ -9,6 +9,7 @@ import acting
 import jax
 import numpy as np
 import pytest
+from pages import page_data
 from opened import Opened
 
 from lantm.evaluation import Scores
@@ -46,7 +47,7 @@ def text(run: RunFolder, machines: Machines) -> str:
 
 
 def test_what_it_says(text: str, trained) -> None:
-    data = acting.page_data(text)
+    data = page_data(text)
     assert data["title"] == HOSTILE
     assert [row["scale"] for row in data["rows"]] == ["1x", "2x"]
     for row in data["rows"]:
@@ -97,7 +98,7 @@ def test_it_opens(open_page: Callable[..., Opened], text: str) -> None:
 
 
 def test_a_curve_tells_its_numbers(open_page: Callable[..., Opened], text: str) -> None:
-    page, data = open_page(text), acting.page_data(text)
+    page, data = open_page(text), page_data(text)
     chart = page.page.locator("svg.chart").first
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()

@@ -84,6 +84,16 @@ class Recording:
         return len(self.inputs) - len(self.expected)
 
     @property
+    def of_text(self) -> bool:
+        """Whether it is a stretch of a text, in which every step guesses the next word."""
+        return self.answer_start == 0
+
+    @property
+    def unit(self) -> str:
+        """What an answer is made of."""
+        return "word" if self.of_text else "symbol"
+
+    @property
     def wrong(self) -> Int[np.ndarray, " mistakes"]:
         """The positions in the answer, from 0, of the symbols that are wrong."""
         return np.flatnonzero(self.predicted != self.expected)
