@@ -7,9 +7,10 @@
 ((130, 32), 22)
 """
 
+from lantm.batch import Batch
 from lantm.registry import Registry
 from lantm.tasks.arithmetic import Addition, Double, NumberTask
-from lantm.tasks.base import Batch, Task
+from lantm.tasks.base import Task
 from lantm.tasks.lengths import Lengths
 from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
 from lantm.tasks.programs import Programs

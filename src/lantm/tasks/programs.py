@@ -103,7 +103,8 @@ class Programs(Task):
 
         So all seeds of a training run in step, as they do on problems of one size.
         """
-        return _sample(self, key, jnp.asarray(length, dtype="int32"), batch_size, capacity_length)
+        batch: Batch = _sample(self, key, jnp.asarray(length, dtype="int32"), batch_size, capacity_length)
+        return batch
 
     def encode(self, text: str) -> Batch:
         """One program, as a person writes it: blanks are free, and `;` ends a line."""

@@ -89,7 +89,9 @@ class SizedTask(Task):
         """
         batch_size, room = symbols.shape
         lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
-        return _lay_out(self, symbols, lengths, self._length_of_input(room), together=jnp.ndim(length) == 0)
+        together = jnp.ndim(length) == 0
+        batch: Batch = _lay_out(self, symbols, lengths, self._length_of_input(room), together)
+        return batch
 
     @final
     def encode(self, text: str) -> Batch:

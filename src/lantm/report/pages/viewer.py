@@ -109,4 +109,5 @@ def usual_lengths(task: Task) -> list[int]:
 
 def one_of(models: Model, index: int) -> Model:
     """The model of one seed, of models with a leading axis of seeds."""
-    return jax.tree.map(lambda weights: weights[index], models)
+    one: Model = jax.tree.map(lambda weights: weights[index], models)
+    return one
