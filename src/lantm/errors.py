@@ -1,8 +1,8 @@
-"""The one exception that is written for the person at the terminal."""
+"""The exception for usage errors."""
 
 
 class LantmError(Exception):
-    """A mistake in what was asked for: one line that says what is wrong and what to do.
+    """A usage error. Its message is one line that says what is wrong and how to fix it.
 
-    The command line prints its message without a traceback and exits with status 2.
+    The command line prints the message without a traceback and exits with status 2.
     """

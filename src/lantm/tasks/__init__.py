@@ -22,7 +22,7 @@ for _task in (Copy, Reverse, BigramFlip, Double, Addition, Programs):
 
 
 def make_task(name: str) -> Task:
-    """The task of that name: one of `TASKS`, or `module:Name` for one's own.
+    """The task of that name: one of `TASKS`, or `module:Name` for your own.
 
     >>> make_task("addition").train_lengths
     Lengths(smallest=2, largest=16, stride=1)
