@@ -10,7 +10,7 @@
 from lantm.batch import Batch
 from lantm.registry import Registry
 from lantm.tasks.arithmetic import Addition, Double, NumberTask
-from lantm.tasks.base import Task
+from lantm.tasks.base import Count, Task
 from lantm.tasks.lengths import Lengths
 from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
 from lantm.tasks.programs import Programs
@@ -36,6 +36,7 @@ __all__ = [
     "Batch",
     "BigramFlip",
     "Copy",
+    "Count",
     "Double",
     "Lengths",
     "NumberTask",
