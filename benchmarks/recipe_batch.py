@@ -1,7 +1,7 @@
 """The batch of the paper's recipe: 32 copies of 64 symbols, 130 steps, forward and backward, ours and theirs."""
 
-import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,7 +12,7 @@ import lantm.machine.lantm
 from benchmarks.timing import interleaved
 from lantm.batch import Batch
 from lantm.evaluation import answer
-from lantm.machine import LantmConfig, Model
+from lantm.machine import Backend, LantmConfig, Model
 from lantm.machine.recurrence import recur
 from lantm.machine.reference import recur_by_scan
 from lantm.tasks import make_task
@@ -38,9 +38,9 @@ def machines(seeds: int | None = None) -> Model:
     return build(key) if seeds is None else jax.vmap(build)(jax.random.split(key, seeds))
 
 
-def loss_and_gradients(model: Model, batch: Batch) -> tuple[Any, Any]:
+def loss_and_gradients(model: Model, batch: Batch, backend: Backend = "auto") -> tuple[Any, Any]:
     """What one step of training computes, before its optimiser."""
-    return jax.value_and_grad(lambda model: negative_log_likelihood(answer(model, batch)))(model)
+    return jax.value_and_grad(lambda model: negative_log_likelihood(answer(model, batch, backend)))(model)
 
 
 def by_scan(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,9 +56,12 @@ def by_scan(function: Callable[..., Any]) -> Callable[..., Any]:
     return swapped
 
 
-def compiled(length: int, seeds: int | None = None, plain: bool = False) -> tuple[Any, Any, Any]:
+def compiled(
+    length: int, seeds: int | None = None, plain: bool = False, backend: Backend = "auto"
+) -> tuple[Any, Any, Any]:
     """The compiled step with its arguments."""
-    step = loss_and_gradients if seeds is None else jax.vmap(loss_and_gradients, in_axes=(0, None))
+    step = partial(loss_and_gradients, backend=backend)
+    step = step if seeds is None else jax.vmap(step, in_axes=(0, None))
     step = by_scan(step) if plain else step
     model, batch = machines(seeds), problems(length)
     return jax.jit(step).lower(model, batch).compile(), model, batch
@@ -171,11 +174,8 @@ def against_seeds(counts: tuple[int, ...], repetitions: int) -> list[dict[str, A
             programs = {"milliseconds": jax.jit(_one_by_one).lower(model, batch).compile()}
         else:
             programs = {}
-            for name, kernels in (("milliseconds", "1"), ("without_kernels", "0")):
-                os.environ["LANTM_KERNEL"] = kernels
-                jax.clear_caches()
-                programs[name], model, batch = compiled(LENGTH, count)
-            os.environ["LANTM_KERNEL"] = "1"
+            for name, backend in (("milliseconds", "auto"), ("without_kernels", "loops")):
+                programs[name], model, batch = compiled(LENGTH, count, backend=backend)
         contenders = {name: lambda run=run, a=(model, batch): run(*a) for name, run in programs.items()}
         times = interleaved(contenders, max(3, repetitions))
         rows.append({"seeds": count} | {name: round(time, 3) for name, time in times.items()})

@@ -22,10 +22,6 @@ class EverySecond(SequenceTask):
     name: ClassVar[str] = "everySecond"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 32))
 
-    def input_size(self, length: Count) -> Count:
-        """One symbol for each unit of length."""
-        return length
-
     def output_size(self, length: Count) -> Count:
         """Half as many, rounded up: the first symbol is kept."""
         return (length + 1) // 2

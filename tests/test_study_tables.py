@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from lantm.experiments.presets import language_machine, preset
 from lantm.language import LanguageRecipe
+
 from lantm.tasks.programs import Programs
 from lantm.training import ModelName
 

@@ -1,5 +1,6 @@
 """Geometries and tasks by name: the built-in ones, and those in the user's own files."""
 
+import dataclasses
 import difflib
 import importlib
 import inspect
@@ -51,6 +52,24 @@ class Registry(Generic[T]):
         hint = f"did you mean {near[0]!r}? " if near else ""
         known = ", ".join(self._makers)
         raise LantmError(f"unknown {self.kind} {name!r}: {hint}known are {known}, or name your own as module:Name")
+
+    def name_of(self, made: T, ignored: tuple[str, ...] = ()) -> str:
+        """The name that `make` makes an equal object of: a registered one or `module:Name`, with its options."""
+        kind = type(made)
+        name = next((name for name, maker in self._makers.items() if maker is kind), None)
+        if name is None:
+            name = f"{kind.__module__}:{kind.__qualname__}"
+        options = []
+        for field in dataclasses.fields(made) if dataclasses.is_dataclass(made) else ():
+            value = getattr(made, field.name)
+            if field.name in ignored or value == field.default:
+                continue
+            if not isinstance(value, bool | int | float | str):
+                raise LantmError(
+                    f"{field.name} of {name} is {value!r}, which cannot be part of the name of a {self.kind}"
+                )
+            options.append(f"{field.name}={str(value).lower() if isinstance(value, bool) else value}")
+        return f"{name}[{','.join(options)}]" if options else name
 
     def _split(self, name: str) -> tuple[str, dict[str, Any]]:
         """The name and the options of, for example, `bigramFlip[unit=bigrams]`."""

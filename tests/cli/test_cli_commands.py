@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lantm.seeds import EVALUATE
+from lantm.training.checkpoint import named_arrays
 
 from lantm.evaluation import Examiner, Scores
-from lantm.seeds import EVALUATE
 from lantm.tasks import TASKS, Lengths, make_task
 from lantm.training import RunFolder, load_learners
-from lantm.training.checkpoint import named_arrays
 
 ROOT = pathlib.Path(__file__).parents[2]
 ROW = {"task", "model", "recipe", "scale", "lengths", "problems", "coarse", "fine", "median_coarse", "seeds", "solved"}

@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from lantm.experiments import MODELS, RECIPES
 
 import lantm as package
 from lantm.cli import COMMANDS
-from lantm.experiments import MODELS, RECIPES
 
 
 def test_the_overview(lantm) -> None:

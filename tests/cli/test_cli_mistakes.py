@@ -36,7 +36,7 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("train copy[data_symbols=0]", ["0 symbols of data", "at least 1"]),
         ("train double[unused_symbols=-9]", ["symbols"]),
         ("train copy --memory-limit 10 --memory-drop 50", ["cannot drop its oldest 50"]),
-        ("train copy --power -1", ["power", "above 0"]),
+        ("train copy --weighting invnorm[power=-1]", ["power", "above 0"]),
         ("train copy --lengths 0 4", ["no problems of length 0"]),
         ("train copy --lengths 4 2", ["no lengths from 4 to 2"]),
         ("train bigramFlip --lengths 2 5", ["multiple of 2"]),

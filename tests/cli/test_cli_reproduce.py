@@ -8,10 +8,10 @@ import pathlib
 import shutil
 
 import pytest
-
-from lantm import zoo
 from lantm.experiments import STUDIES, Request, Study, TrainedCell
 from lantm.experiments.paper import Figures
+
+from lantm import zoo
 from lantm.training import RunFolder
 
 ROW = {"task", "model", "recipe", "scale", "lengths", "problems", "coarse", "fine", "median_coarse", "seeds", "solved"}

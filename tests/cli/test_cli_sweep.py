@@ -7,10 +7,9 @@ from collections.abc import Callable
 from io import StringIO
 
 import pytest
-from rich.console import Console
-
 from lantm.cli.sweep_display import SweepDisplay
 from lantm.sweeps import Event, Sweep, SweepFolder, engine, pack
+from rich.console import Console
 
 TINY = """
 seeds = 2

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lantm.experiments import preset
 from rich.console import Console
 
 from lantm.cli.progress import TrainingDisplay
 from lantm.evaluation import Scores
-from lantm.experiments import preset
 from lantm.report import score_row, score_table
 from lantm.tasks import Lengths
 from lantm.training import EpochReport, Progress

@@ -6,11 +6,11 @@ import sys
 
 import jax
 import pytest
+from lantm.seeds import RECORD, seed_key
 from PIL import Image
 
 from lantm import zoo
 from lantm.evaluation import record
-from lantm.seeds import RECORD, seed_key
 from lantm.training import load_learners
 
 FILES = {f"{name}.{suffix}" for name in ("keys", "gates", "answer") for suffix in ("png", "svg")}

@@ -6,13 +6,13 @@ import pathlib
 from collections.abc import Callable
 
 import pytest
-from small_machines import MACHINES
-
 from lantm.cli.language import COMMANDS
-from lantm.cli.parse import published
 from lantm.experiments import STUDIES, Request, account, language_machine
 from lantm.experiments.studies import language
 from lantm.experiments.studies.language import LanguageCell
+from small_texts import MACHINES
+
+from lantm.cli.parse import published
 from lantm.training import RunFolder
 
 FLAGS = (

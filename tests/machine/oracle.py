@@ -5,6 +5,7 @@ Written from the paper's equations, not from the library: sections 3 and 4, with
 """
 
 import dataclasses
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -82,7 +83,17 @@ class Slot:
     strength: float
 
 
-def invnorm(distances: Vector, power: float, epsilon: float) -> Vector:
+def law_of_reading(config: LantmConfig) -> tuple[str, dict[str, Any]]:
+    """The name of the weighting and its options: `invnorm[power=2]`."""
+    name, _, options = config.weighting.rstrip("]").partition("[")
+    return name, {field: option_value(value) for field, value in re.findall(r"(\w+)=([^,]+)", options)}
+
+
+def option_value(text: str) -> float | bool:
+    return text == "true" if text in ("true", "false") else float(text)
+
+
+def invnorm(distances: Vector, power: float = 1.0, epsilon: float = 1e-9) -> Vector:
     return (distances + epsilon) ** -power
 
 
@@ -95,13 +106,12 @@ def read_weights(config: LantmConfig, key: Vector, memory: list[Slot], temperatu
     if not memory:
         return []
     distances = np.array([np.sum((key - slot.address) ** 2) for slot in memory])
-    if config.weighting == "invnorm":
-        nearness = invnorm(distances, config.power, config.epsilon)
-    else:
-        nearness = softmax(distances, temperature)
+    law, options = law_of_reading(config)
+    renormalise = options.pop("renormalise", False)
+    nearness = invnorm(distances, **options) if law == "invnorm" else softmax(distances, temperature)
     strengths = np.array([slot.strength for slot in memory])
     share = nearness * strengths
-    return list(share / np.sum(share if config.renormalise else nearness))
+    return list(share / np.sum(share if renormalise else nearness))
 
 
 def remember(config: LantmConfig, memory: list[Slot], slot: Slot) -> list[Slot]:
@@ -134,9 +144,6 @@ class State:
 
 def lantm_start(parameters: Parameters, config: LantmConfig) -> State:
     start = parameters.start
-    lengths = config.step_lengths or [1.0] * len(start.steps)
-    steps = zip(start.steps, lengths, strict=True)
-    actions = [length * unit_step(step) if config.normalise_initial_steps else step for step, length in steps]
     memory = []
     if config.initial_slot:
         key, vector, strength = start.slot.key, start.slot.vector, start.slot.strength
@@ -146,7 +153,7 @@ def lantm_start(parameters: Parameters, config: LantmConfig) -> State:
         cell=start.cell,
         reading=np.tanh(start.reading),
         keys=list(start.keys),
-        actions=[group_element(config.geometry, action) for action in actions],
+        actions=[group_element(config.geometry, step) for step in start.steps],
         memory=memory,
         written=int(config.initial_slot),
     )
@@ -174,7 +181,8 @@ def emission(parameters: Parameters, config: LantmConfig, hidden: Vector) -> Sim
         strengths=take(writers),
         temperatures=None,
     )
-    if config.weighting == "softmax" and config.temperature is None:
+    law, options = law_of_reading(config)
+    if law == "softmax" and "temperature" not in options:
         parts.temperatures = take(readers)
     assert rest.size == 0
     return parts
@@ -189,15 +197,12 @@ def gate(config: LantmConfig, raw: Vector) -> Vector:
 def move(config: LantmConfig, head: int, said: SimpleNamespace, state: State) -> SimpleNamespace:
     """Where one head goes: v = h v~ + (1 - h) v, kbar = g k~ + (1 - g) k, k = v . kbar."""
     writes, tied = head >= config.read_heads, head < config.tied_read_heads
-    steady = head < config.steady_read_heads
     key_gate = gate(config, said.key_gates[head] + (config.write_gate_bias if writes or tied else 0.0))
-    action_gate = gate(config, said.action_gates[head] + (config.write_gate_bias if writes or steady else 0.0))
+    action_gate = gate(config, said.action_gates[head] + (config.write_gate_bias if writes else 0.0))
 
     key, step = said.keys[head], said.steps[head]
-    if config.squash_keys:
-        key, step = np.tanh(key), np.tanh(step)
     if config.normalise_steps:
-        step = unit_step(step) * (config.step_lengths[head] if config.step_lengths else 1.0)
+        step = unit_step(step)
     action = group_element(config.geometry, step)
 
     if config.interpolate_actions:
@@ -232,7 +237,7 @@ def lantm_step(
             remembered = remember(config, remembered, new[-1])
     memory = remembered if config.read_sees_write else state.memory
 
-    temperatures: list[float | None] = [config.temperature] * readers
+    temperatures: list[float | None] = [law_of_reading(config)[1].get("temperature")] * readers
     if said.temperatures is not None:
         temperatures = list(softplus(said.temperatures))
     readings, weights = [], []
@@ -298,11 +303,8 @@ def run_lstm_problem(parameters: Parameters, config: LstmConfig, symbols: list[i
     """One problem: the input, and the answer while it is shown end-of-input symbols."""
     states = list(zip(parameters.start.hidden, parameters.start.cell, strict=True))
     steps = []
-    for time, symbol in enumerate(symbols):
-        layers = parameters.layers
-        if config.decoder == "separate" and time >= writes:
-            layers = parameters.decoder
-        states = lstm_step(layers, states, parameters.embedding[symbol])
+    for symbol in symbols:
+        states = lstm_step(parameters.layers, states, parameters.embedding[symbol])
         hidden = states[-1][0]
         steps.append(SimpleNamespace(logits=hidden @ parameters.readout.weight + parameters.readout.bias))
     return Run(steps, written=[], state=None)

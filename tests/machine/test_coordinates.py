@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lantm.geometry import GEOMETRIES, Translation, make_geometry
+from lantm.geometry import GEOMETRIES, make_geometry
 from lantm.machine import LantmConfig
 from lantm.machine.kernel.coordinates import CannotSplitError, by_coordinates
-from lantm.machine.kernel.heads import can_be_split, squared_distances
+from lantm.machine.kernel.heads import squared_distances
 
 BATCH = 3
 
@@ -57,15 +57,3 @@ def test_distances_and_their_slopes(name: str) -> None:
     value, slopes = jax.value_and_grad(distance)(list(near.T), [coordinate[:, None] for coordinate in far.T])
     np.testing.assert_allclose(value, expected[0].sum(), rtol=1e-4)
     np.testing.assert_allclose(np.stack(slopes, axis=-1), expected[1], rtol=1e-3, atol=1e-5)
-
-
-class Sorting(Translation):
-    """A geometry that does something unheard of."""
-
-    def act(self, action: Any, key: Any) -> Any:
-        return jnp.sort(key + action, axis=-1)
-
-
-def test_a_geometry_that_cannot_be_split_is_left_to_the_loops() -> None:
-    assert can_be_split(LantmConfig().access)
-    assert not can_be_split(LantmConfig(geometry=f"{__name__}:Sorting").access)

@@ -19,7 +19,7 @@ from lantm.geometry import EuclideanGeometry, Rotation, ScalingRotation, Transla
 from lantm.machine import Index, InvNorm, Memory, SoftMax, Weighting
 from lantm.machine.blocks import Store, close, empty, seal, write
 from lantm.machine.expansion import Query, look
-from lantm.machine.index import Reading, check_geometry, read, read_all, read_blocks
+from lantm.machine.index import Reading, check_geometry, check_weighting, read, read_all, read_blocks
 
 BATCH, HEADS, WIDTH, SIZE, BLOCKS = 2, 2, 3, 6, 10
 SLOTS = SIZE * BLOCKS
@@ -405,3 +405,17 @@ def test_other_distances_are_refused() -> None:
 def test_indices_that_make_no_sense_are_refused(changes: dict) -> None:
     with pytest.raises(LantmError, match="index"):
         Index(**changes)
+
+
+class Bump(Weighting):
+    """A law that is nowhere said to be convex."""
+
+    def affinities(self, squared_distances: jax.Array, temperature: jax.Array | None, nearest: jax.Array) -> jax.Array:
+        return jnp.exp(-(squared_distances**2))
+
+
+def test_weightings_that_are_not_convex_are_refused() -> None:
+    for weighting in (InvNorm(), SoftMax()):
+        check_weighting(weighting)
+    with pytest.raises(LantmError, match="no index for Bump"):
+        check_weighting(Bump())

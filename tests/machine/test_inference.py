@@ -21,9 +21,9 @@ ALL_BLOCKS = Index(nearest=100, block=6)  # through the index, but with nothing 
 SWITCHES: list[dict] = [
     {},
     {"read_sees_write": True},
-    {"initial_slot": False, "geometry": "rotation", "power": 2.0},
-    {"geometry": "translation-3", "weighting": "softmax", "renormalise": True},
-    {"geometry": "scaling-rotation", "squash_vectors": "sigmoid", "renormalise": True},
+    {"initial_slot": False, "geometry": "rotation", "weighting": "invnorm[power=2]"},
+    {"geometry": "translation-3", "weighting": "softmax[renormalise=true]"},
+    {"geometry": "scaling-rotation", "squash_vectors": "sigmoid", "weighting": "invnorm[renormalise=true]"},
     SEVERAL_HEADS,
     SEVERAL_HEADS | {"weighting": "softmax", "read_sees_write": True, "initial_slot": False},
 ]

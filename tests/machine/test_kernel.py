@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from agreement import quick, small_lantm
 
+from lantm.devices import on_cpu
+from lantm.errors import LantmError, SlowerWarning
 from lantm.geometry import Translation
-from lantm.machine import LantmConfig, fused, kernel, recurrence
+from lantm.machine import InvNorm, LantmConfig, backend, fused, kernel, recurrence
+from lantm.machine.backend import Kernels, choose_kernels
 from lantm.machine.state import Machinery, Schedule, Weights
 from lantm.tasks import make_task
 
@@ -25,14 +28,10 @@ CONFIGURATIONS = {
         read_heads=2,
         write_heads=2,
         tied_read_heads=1,
-        steady_read_heads=1,
         gate_overshoot=0.2,
-        step_lengths=(0.5, 2.0, 1.0, 1.5),
     ),
     "switches": small_lantm(
-        power=2.0,
-        renormalise=True,
-        squash_keys=True,
+        weighting="invnorm[power=2,renormalise=true]",
         squash_vectors="sigmoid",
         normalise_steps=False,
         interpolate_actions=False,
@@ -43,20 +42,24 @@ CONFIGURATIONS = {
 }
 
 
-def prepared(config: LantmConfig, length: int, capacity: int) -> tuple[Machinery, tuple[Any, ...]]:
+def prepared(
+    config: LantmConfig, length: int, capacity: int, problems: int = BATCH
+) -> tuple[Machinery, tuple[Any, ...]]:
     """What a recurrence is called with, in double precision, with room for longer problems than these."""
 
     @quick
     def arguments() -> tuple[Any, ...]:
         task = make_task("copy")
-        batch = task.sample(jax.random.key(1), BATCH, length, capacity)
+        batch = task.sample(jax.random.key(1), problems, length, capacity)
         model = config.build(task.vocabulary, jax.random.key(0))
         weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)
         inputs = model.symbols(model.embedding[batch.inputs])
-        fewer = jnp.arange(BATCH, dtype=jnp.int32) % 2 if config.memory_limit is None else 0
-        return (weights, inputs, *model.begin(BATCH, batch.write_capacity), Schedule(batch.steps, batch.writes - fewer))
+        fewer = jnp.arange(problems, dtype=jnp.int32) % 2 if config.memory_limit is None else 0
+        begin = model.begin(problems, batch.write_capacity)
+        return (weights, inputs, *begin, Schedule(batch.steps, batch.writes - fewer))
 
-    return Machinery(config.access, config.policy), jax.tree.map(
+    kernels = Kernels(full_precision=True, interpret=True)
+    return Machinery(config.access, config.policy, kernels), jax.tree.map(
         lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, arguments()
     )
 
@@ -68,10 +71,12 @@ def assert_same(ours: Any, theirs: Any) -> None:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_kernels_do_what_the_loops_do(name: str) -> None:
-    machinery, arguments = prepared(CONFIGURATIONS[name], length=19, capacity=21)
+    """Also for a batch that does not fill its last block."""
+    problems = BATCH - 3 if name == "it forgets, on a sphere" else BATCH
+    machinery, arguments = prepared(CONFIGURATIONS[name], length=19, capacity=21, problems=problems)
     weights, _, start, _, window, schedule = arguments
     path, (rows, gates) = quick(partial(recurrence._forward, machinery))(*arguments)
-    fused_path, kept = quick(partial(fused.forward, machinery, interpret=True))(*arguments)
+    fused_path, kept = quick(partial(fused.forward, machinery))(*arguments)
     assert_same(fused_path, path)
     assert_same(kept.rows(machinery.access)[0], rows)
 
@@ -82,24 +87,16 @@ def test_kernels_do_what_the_loops_do(name: str) -> None:
     cotangent = cotangent._replace(states=cotangent.states._replace(hidden=d_hidden))
     saved = (weights, start, rows, gates, path.memory, window, schedule)
     expected = quick(partial(recurrence._recur_backward, machinery))(saved, cotangent)
-    assert_same(quick(partial(fused.backward, machinery, interpret=True))(kept, d_hidden), expected)
+    assert_same(quick(partial(fused.backward, machinery))(kept, d_hidden), expected)
     assert float(jnp.max(jnp.abs(expected[0].recurrent))) > 1e-3
 
 
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machines that take the kernels, interpreted."""
-    monkeypatch.setattr(fused, "serves", lambda *_: True)
-    for name in ("forward", "backward"):
-        monkeypatch.setattr(fused, name, partial(getattr(fused, name), interpret=True))
-
-
-def losses(config: LantmConfig, of_path: Any) -> Any:
-    machinery, (weights, *rest) = prepared(config, length=4, capacity=4)
+def losses(config: LantmConfig, of_path: Any, backend: str) -> Any:
+    _, (weights, *rest) = prepared(config, length=4, capacity=4)
 
     def loss(scale: Any) -> Any:
         scaled = jax.tree.map(lambda leaf: leaf * scale, weights)
-        return of_path(recurrence._recur(machinery, scaled, *rest))
+        return of_path(recurrence.recur(config.access, config.policy, scaled, *rest, backend=backend))
 
     return quick(jax.vmap(jax.value_and_grad(loss)))(jnp.array([0.9, 1.1]))
 
@@ -112,60 +109,124 @@ def losses(config: LantmConfig, of_path: Any) -> Any:
     ],
     ids=["of hidden states", "of everything else"],
 )
-def test_gradients_through_the_kernels(of_path: Any, request: pytest.FixtureRequest) -> None:
-    expected = losses(small_lantm(read_heads=2), of_path)
-    request.getfixturevalue("interpreted")
-    assert_same(losses(small_lantm(read_heads=2), of_path), expected)
+def test_gradients_through_the_kernels(of_path: Any) -> None:
+    config = small_lantm(read_heads=2)
+    assert_same(losses(config, of_path, "interpreted"), losses(config, of_path, "loops"))
 
 
-class Untimed(Translation):
+# Which backend is chosen.
+
+
+class OwnGeometry(Translation):
     """A geometry of a user's own."""
 
 
+class OwnWeighting(InvNorm):
+    """A weighting of a user's own."""
+
+
 class Chip(NamedTuple):
+    platform: str
     compute_capability: str
+
+
+def use_chip(monkeypatch: pytest.MonkeyPatch, chip: Chip) -> None:
+    monkeypatch.setattr(backend, "current_device", lambda: chip)
+    backend._warn_once.cache_clear()
 
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setattr(jax, "devices", lambda: [Chip("9.0")])
+    use_chip(monkeypatch, Chip("gpu", "9.0"))
 
 
-def test_a_cpu_is_not_served() -> None:
-    assert not kernel.serves(LantmConfig().access, 32, 50, jnp.float32)
-
-
-@pytest.mark.usefixtures("gpu")
-def test_what_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    access = LantmConfig().access
-    assert kernel.serves(access, 32, 50, jnp.float32)
-    assert not kernel.serves(access, 31, 50, jnp.float32)
-    assert not kernel.serves(access, 32, 500, jnp.float32)
-    assert not kernel.serves(access, 32, 50, jnp.float64)
-    assert kernel.serves(LantmConfig(geometry="disk", memory_width=128).access, 32, 100, jnp.float32)
-    assert not kernel.serves(LantmConfig(geometry=f"{__name__}:Untimed").access, 32, 50, jnp.float32)
-    monkeypatch.setenv("LANTM_KERNEL", "0")
-    assert not kernel.serves(access, 32, 50, jnp.float32)
+def test_a_cpu_has_no_kernels() -> None:
+    assert choose_kernels("auto", LantmConfig().access, 50, jnp.float32) is None
+    with pytest.raises(LantmError, match="default device is a CPU"):
+        choose_kernels("kernel", LantmConfig().access, 50, jnp.float32)
 
 
 @pytest.mark.usefixtures("gpu")
+def test_a_gpu_has_them_unless_loops_are_asked_for() -> None:
+    for asked in ("auto", "kernel"):
+        assert choose_kernels(asked, LantmConfig().access, 50, jnp.float32) == Kernels(False, interpret=False)
+        assert choose_kernels(asked, LantmConfig(geometry="disk", memory_width=128).access, 100, jnp.float32)
+    assert choose_kernels("loops", LantmConfig().access, 50, jnp.float32) is None
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    ("precision", "full"),
+    [(None, False), ("default", False), ("tensorfloat32", False), ("highest", True), ("float32", True)],
+)
+def test_kernels_multiply_in_the_precision_that_jax_is_told(precision: str | None, full: bool) -> None:
+    with jax.default_matmul_precision(precision):
+        assert choose_kernels("auto", LantmConfig().access, 50, jnp.float32).full_precision == full
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    ("changes", "cells", "dtype", "reason"),
+    [
+        ({}, 129, jnp.float32, "up to 128 cells, and there are 129"),
+        ({}, 50, jnp.float64, "not in float64"),
+        ({"memory_width": 200}, 50, jnp.float32, "up to 128 numbers in a memory vector"),
+        ({"read_heads": 3}, 50, jnp.float32, "up to 2 read heads"),
+        ({"write_heads": 3}, 50, jnp.float32, "up to 2 write heads"),
+        ({"geometry": "translation-9"}, 50, jnp.float32, "up to 8 coordinates"),
+        ({"geometry": f"{__name__}:OwnGeometry"}, 50, jnp.float32, "geometry OwnGeometry"),
+        ({"weighting": f"{__name__}:OwnWeighting"}, 50, jnp.float32, "weighting OwnWeighting"),
+    ],
+)
+def test_machines_that_the_kernels_do_not_serve(changes: dict, cells: int, dtype: Any, reason: str) -> None:
+    """One warning for each reason, and an error where nothing else will do."""
+    access = LantmConfig(**changes).access
+    with pytest.warns(SlowerWarning, match=f"half the speed.*{reason}"):
+        assert choose_kernels("auto", access, cells, dtype) is None
+    assert choose_kernels("auto", access, cells, dtype) is None  # a second warning would be an error
+    with pytest.raises(LantmError, match=reason):
+        choose_kernels("kernel", access, cells, dtype)
+
+
 @pytest.mark.parametrize("other", ["7.5", "gfx90a"])
 def test_other_chips_are_not_served(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
-    monkeypatch.setattr(jax, "devices", lambda: [Chip(other)])
-    assert not kernel.serves(LantmConfig().access, 32, 50, jnp.float32)
+    use_chip(monkeypatch, Chip("gpu", other))
+    with pytest.warns(SlowerWarning, match=r"compute capability 8\.0"):
+        assert choose_kernels("auto", LantmConfig().access, 50, jnp.float32) is None
 
 
-def test_kernels_are_ready_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_device_is_honoured_and_traced_for() -> None:
+    """A function that was compiled for one device is traced again for another."""
+    seen = []
+
+    @jax.jit
+    def function(x: Any) -> Any:
+        seen.append(backend.current_device())
+        return x
+
+    first = jax.devices()[0]
+    function(1.0)
+    with jax.default_device("cpu"):
+        function(1.0)
+        assert on_cpu()
+    with jax.default_device(first):
+        function(1.0)
+    function(1.0)
+    assert seen == [first] * 3
+
+
+@pytest.mark.parametrize("precision", ["default", "highest"])
+def test_kernels_are_ready_for_a_gpu(monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
     """JAX can write the kernels for a GPU without having one: no operation in them is unknown to it."""
-    monkeypatch.setattr(fused, "serves", lambda *_: True)
+    use_chip(monkeypatch, Chip("gpu", "9.0"))
     for config in (LantmConfig(), LantmConfig(weighting="softmax", read_heads=2, memory_limit=100)):
         task = make_task("copy")
-        batch = task.sample(jax.random.key(1), BATCH, 4, 4)
-        model = config.build(task.vocabulary, jax.random.key(0))
         step = jax.jit(jax.grad(lambda model, batch: jnp.sum(model(batch).logits)))
-        try:
-            text = step.trace(model, batch).lower(lowering_platforms=("cuda",)).as_text()
-        except RuntimeError as error:
-            pytest.skip(f"this version of JAX asks for the GPU itself: {error}")
+        with jax.enable_x64(False), jax.default_matmul_precision(precision):
+            batch = task.sample(jax.random.key(1), BATCH, 4, 4)
+            model = config.build(task.vocabulary, jax.random.key(0))
+            try:
+                text = step.trace(model, batch).lower(lowering_platforms=("cuda",)).as_text()
+            except RuntimeError as error:
+                pytest.skip(f"this version of JAX asks for the GPU itself: {error}")
         assert text.count("triton") == 2

@@ -43,14 +43,14 @@ def paper_lstm(V: int, E: int, n: int, layers: int, tables: int = 2, starts: int
         (DIGITS, LantmConfig(embedding=7, cells=50), 18695),  # double
         (SEQUENCES, LantmConfig(embedding=7, cells=50, weighting="softmax"), 26156),  # copy, reverse
         # These rows of the paper have no temperature.
-        (SEQUENCES, LantmConfig(embedding=10, cells=100, weighting="softmax", temperature=1.0), 72123),
-        (DIGITS, LantmConfig(embedding=14, cells=50, weighting="softmax", temperature=1.0), 20291),
+        (SEQUENCES, LantmConfig(embedding=10, cells=100, weighting="softmax[temperature=1.0]"), 72123),
+        (DIGITS, LantmConfig(embedding=14, cells=50, weighting="softmax[temperature=1.0]"), 20291),
     ],
 )
 def test_lantm(symbols: int, config: LantmConfig, published: int) -> None:
     """The paper has a second LSTM bias, a second embedding, and a dead weight beside every initial number."""
     V, E, n, M = symbols, config.embedding, config.cells, config.memory_width
-    temperatures = int(config.weighting == "softmax" and config.temperature is None)
+    temperatures = int(config.weighting == "softmax")
     duplicates = 4 * n + V * E + (2 * n + 2 * M + 11)
     assert count(config, V) + duplicates == published
     assert paper_lantm(V, E, n, M, temperatures) == published

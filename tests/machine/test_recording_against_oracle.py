@@ -21,7 +21,6 @@ MACHINES = {
     "a line": small_lantm(geometry="translation-1"),
     "forgetful": small_lantm(memory_limit=4, memory_drop=2),
     "an LSTM": small_lstm(),
-    "an LSTM with a decoder": small_lstm(decoder="separate"),
 }
 
 

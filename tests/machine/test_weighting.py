@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lantm.errors import LantmError
-from lantm.machine import InvNorm, SoftMax, Weighting
+from lantm.machine import InvNorm, SoftMax, Weighting, make_weighting
 
 EXTREMES = [0.0, 1e-30, 1e-12, 1.0, 1e30, 3e38]
 TEMPERATURES = [0.0, 1e-30, 1e-6, 1.0, 1e6, 1e30, 3e38]  # a softplus can round to 0
@@ -278,7 +278,7 @@ def test_whatever_a_controller_emits(
             temperature = jax.nn.softplus(raw_temperature)
             distances = jnp.exp(logarithms)
             weights = weighting(distances, jax.nn.sigmoid(raw_strengths), seen, temperature)
-            return weights[0], weighting.affinities(distances, seen, temperature)
+            return weights[0], weighting.visible_affinities(distances, seen, temperature)
 
         (weight, affinities), gradients = jax.value_and_grad(first, argnums=(0, 1, 2), has_aux=True)(
             logarithms, raw_strengths, jnp.array(raw_temperature)
@@ -288,6 +288,66 @@ def test_whatever_a_controller_emits(
             assert np.all(np.isfinite(np.asarray(gradient)))
         ordered = np.asarray(affinities)[np.argsort(np.asarray(logarithms), kind="stable")]
         assert np.all(np.diff(ordered[np.asarray(visible)[np.argsort(logarithms, kind="stable")]]) <= 0)
+
+
+# Weightings of one's own.
+
+
+class Laplace(Weighting):
+    """exp(-sqrt(d + 1/4) / T), with a temperature of its own or one that the controller emits."""
+
+    width: float | None = None
+
+    @property
+    def emits_temperature(self) -> bool:
+        return self.width is None
+
+    def affinities(self, squared_distances: jax.Array, temperature: jax.Array | None, nearest: jax.Array) -> jax.Array:
+        width = self.width if temperature is None else temperature[..., None]
+        return jnp.exp((jnp.sqrt(nearest + 0.25) - jnp.sqrt(squared_distances + 0.25)) / width)
+
+
+class PlainInvNorm(Weighting):
+    """The paper's law without a word about its slopes."""
+
+    def affinities(self, squared_distances: jax.Array, temperature: jax.Array | None, nearest: jax.Array) -> jax.Array:
+        return (nearest + 1e-9) / (squared_distances + 1e-9)
+
+
+@pytest.mark.usefixtures("double_precision")
+def test_slopes_follow_from_affinities() -> None:
+    """By hand: d log a / dd = -1 / (2 T r) and d log a / dT = (r - r_min) / T^2, with r = sqrt(d + 1/4)."""
+    distances, temperature = jnp.array([[0.0, 2.0, 6.0]]), jnp.array([0.5])
+    nearest, roots = jnp.array([[0.0]]), np.array([[0.5, 1.5, 2.5]])
+    slopes = Laplace().slopes(distances, temperature, nearest)
+    np.testing.assert_allclose(slopes.distance, -1 / (2 * 0.5 * roots), rtol=1e-12)
+    np.testing.assert_allclose(slopes.temperature, (roots - 0.5) / 0.25, rtol=1e-12)
+    assert Laplace(width=0.5).slopes(distances, None, nearest).temperature is None
+
+
+def test_slopes_that_follow_from_affinities_are_those_written_out() -> None:
+    """Gradients too, also at a distance of zero, for invisible memories, and when nothing is visible."""
+    distances, strengths = jnp.array([0.0, 1.0, 5.0, 1e30]), jnp.array([0.9, 0.5, 0.7, 0.2])
+    for renormalise in (False, True):
+        for visible in ([True] * 4, [False, True, True, True], [False] * 4):
+            found = [
+                jax.vjp(lambda d, s, w=weighting, v=visible: w(d, s, jnp.array(v)), distances, strengths)[1](
+                    jnp.array([1.0, -2.0, 0.5, 3.0])
+                )
+                for weighting in (PlainInvNorm(renormalise=renormalise), InvNorm(renormalise=renormalise))
+            ]
+            for own, written_out in zip(*found, strict=True):
+                np.testing.assert_allclose(own, written_out, rtol=1e-5, atol=1e-7)
+
+
+def test_weightings_by_name() -> None:
+    assert make_weighting("invnorm[power=2]") == InvNorm(power=2.0)
+    assert make_weighting("softmax[renormalise=true,temperature=0.5]") == SoftMax(renormalise=True, temperature=0.5)
+    assert make_weighting(f"{__name__}:Laplace[width=2.0]") == Laplace(width=2.0)
+    with pytest.raises(LantmError, match=r"unknown weighting 'invnom'.*'invnorm'"):
+        make_weighting("invnom")
+    with pytest.raises(LantmError, match="is not a Weighting"):
+        make_weighting(f"{__name__}:Cases")
 
 
 # Errors.

@@ -15,10 +15,10 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lantm.training.checkpoint import load, named_arrays, save, write_whole
 
 from lantm.errors import LantmError
 from lantm.training import checkpoint
-from lantm.training.checkpoint import load, named_arrays, save, write_whole
 
 
 class Part(NamedTuple):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lantm.seeds import EVALUATE, TEST
 
 from lantm.evaluation import Examiner, Scores
-from lantm.seeds import EVALUATE, TEST
 from lantm.tasks import Lengths, Task
 from lantm.training import Experiment, Progress, Recipe, Result, RunFolder, train
 from lantm.training.loop import _merit

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import jax
 import numpy as np
 import pytest
+from lantm.seeds import RECORD, seed_key
+from lantm.training.checkpoint import named_arrays
 
 from lantm.errors import LantmError
 from lantm.evaluation import Recording, record
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.seeds import RECORD, seed_key
 from lantm.training import Experiment, Recipe, RunFolder, load_learners, recordings, train
-from lantm.training.checkpoint import named_arrays
 
 
 def flat(recording: Recording) -> list[np.ndarray]:

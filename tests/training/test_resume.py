@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from lantm.training.checkpoint import named_arrays
 
 from lantm.training import Experiment, Progress, RunFolder, load_learners, train
-from lantm.training.checkpoint import named_arrays
 
 
 def stops_after(epochs: int) -> tuple[Callable[[], bool], Callable[[Progress], None]]:

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import safetensors.numpy
+from lantm.training.checkpoint import named_arrays
 
 from lantm.errors import LantmError
 from lantm.training import Experiment, RunFolder, load_learners, train
-from lantm.training.checkpoint import named_arrays
 
 Copier = Callable[[], RunFolder]
 

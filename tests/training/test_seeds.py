@@ -13,8 +13,6 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
-
 from lantm.seeds import (
     EVALUATE,
     INITIALISE,
@@ -26,8 +24,10 @@ from lantm.seeds import (
     shared_key,
     use_all_cores,
 )
-from lantm.training import Experiment, RunFolder, train
 from lantm.training.checkpoint import named_arrays
+from safetensors.numpy import load_file
+
+from lantm.training import Experiment, RunFolder, train
 
 
 def test_keys_differ_by_seed_purpose_and_counters() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from lantm.experiments.promotion import promote
 
 from lantm import zoo
 from lantm.evaluation import Examiner, Scores
-from lantm.experiments.promotion import promote
 from lantm.tasks import Lengths
 from lantm.training import Experiment, Result, RunFolder, best_tests_of_starts, load_learners, train
 from lantm.training.loop import start_seed

@@ -1,6 +1,7 @@
-"""`lantm info`: what there is, and how many parameters a model has."""
+"""`lantm info`: what can be trained, and the number of parameters of a model."""
 
 import dataclasses
+import pathlib
 from typing import Annotated, Any
 
 import tyro
@@ -8,20 +9,21 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lantm import zoo
-from lantm.cli.machines import is_run, open_machines
+from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
-from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.geometry import GEOMETRIES
+from lantm.paper import MODELS, RECIPES, account, preset
 from lantm.tasks import TASKS, make_task
-from lantm.training import ModelName
+from lantm.trained import zoo
+from lantm.training import ModelName, RunFolder
+from lantm.weight_files import SUFFIX
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """What there is to train; for a task, the parameters of a model: ours, and in the paper's accounting; for a run
-    or a machine of the zoo, what it was trained by, and where.
+    """List what can be trained; for a task, the parameters of a model: ours, and as the paper counts them; for a run
+    or a machine of the zoo, how and where it was trained.
     """
 
     subject: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[TASK|RUN]")] = None
@@ -37,7 +39,7 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "info", arguments)
     if chosen.subject is None:
         facts = _listing()
-    elif is_run(chosen.subject) or zoo.is_file(chosen.subject) or chosen.subject in zoo.names():
+    elif _is_trained(chosen.subject):
         facts = _trained(chosen.subject)
     else:
         facts = _parameters(chosen.subject, chosen.model)
@@ -57,13 +59,20 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _is_trained(subject: str) -> bool:
+    """Whether it names trained machines; a task's name alone means the task."""
+    path = pathlib.Path(subject)
+    file = path.suffix == SUFFIX and path.is_file()
+    return file or RunFolder(path).exists() or subject in zoo.names()
+
+
 def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _listing() -> dict[str, Any]:
     return {
-        "tasks": [*TASKS, "module:Name"],
+        "tasks": [*TASKS, "text", "module:Name"],
         "models": list(MODELS),
         "geometries": [*GEOMETRIES, "translation-N", "hyperbolic-N", "module:Name"],
         "recipes": list(RECIPES),
@@ -71,17 +80,17 @@ def _listing() -> dict[str, Any]:
     }
 
 
-def _trained(source: str) -> dict[str, Any]:
-    machines = open_machines(source)
+def _trained(name: str) -> dict[str, Any]:
+    machines = open_trained(name)
     experiment = machines.experiment
-    lengths = machines.task.train_lengths
+    lengths = machines.source.train_lengths
     return {
         "task": experiment.task,
         "trained_on_lengths": [lengths.smallest, lengths.largest],
         "model": experiment.model,
-        "parameters": account(experiment.machine, machines.task.vocabulary).ours,
+        "parameters": account(experiment.machine, machines.source.vocabulary).ours,
         "recipe": experiment.recipe_name,
-        "seeds": machines.seeds.tolist(),
+        "seeds": machines.start_seeds.tolist(),
         "epoch": machines.epoch,
         "machine": vars(experiment.machine),
         "training": vars(experiment.recipe),

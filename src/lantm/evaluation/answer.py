@@ -1,4 +1,4 @@
-"""The part of a run that counts: the steps in which a machine answers."""
+"""The steps of a run that are scored: those in which a machine answers."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,9 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
-from lantm.machine import Model
+from lantm.machine import Backend, Model, can_infer, infer
+
+LONG = 4096  # steps: from here on, reading through the index is faster than over all memories (docs/machine.md)
 
 
 class Answer(NamedTuple):
@@ -18,14 +20,30 @@ class Answer(NamedTuple):
     mask: Bool[Array, "answer batch"]
 
 
-def answer(model: Model, batch: Batch) -> Answer:
+class Prediction(NamedTuple):
+    """The most likely symbols of an answer, and what they are compared with where the mask is true."""
+
+    predicted: Int[Array, "answer batch"]
+    targets: Int[Array, "answer batch"]
+    mask: Bool[Array, "answer batch"]
+
+
+def answer(model: Model, batch: Batch, backend: Backend = "auto") -> Answer:
     """Runs the model and reads out the steps of the answer only."""
-    time = batch.inputs.shape[0]
+    time, features = batch.inputs.shape[0], model.features(batch, backend)
     if batch.answer_capacity == time:  # nothing to cut off
-        return Answer(model.readout(model.features(batch)), batch.targets, batch.mask)
+        return Answer(model.readout(features), batch.targets, batch.mask)
     start = jnp.minimum(jnp.min(batch.writes), time - batch.answer_capacity)
 
     def cut(rows: Array) -> Array:
         return lax.dynamic_slice_in_dim(rows, start, batch.answer_capacity, axis=0)
 
-    return Answer(model.readout(cut(model.features(batch))), cut(batch.targets), cut(batch.mask))
+    return Answer(model.readout(cut(features)), cut(batch.targets), cut(batch.mask))
+
+
+def predict(model: Model, batch: Batch) -> Prediction:
+    """What the model answers. Where inputs are long and its key space allows, it reads through an index."""
+    if batch.inputs.shape[0] >= LONG and can_infer(model):
+        return Prediction(infer(model, batch).predictions, batch.targets, batch.mask)
+    given = answer(model, batch)
+    return Prediction(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)

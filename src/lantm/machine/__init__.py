@@ -1,17 +1,20 @@
 """Machines: a controller, heads that move in a geometry, a memory; and the models built of them."""
 
 from lantm.machine.access import Access, Emission, Position
+from lantm.machine.backend import Backend
 from lantm.machine.index import Index
-from lantm.machine.inference import Inference, infer
+from lantm.machine.inference import Inference, can_infer, infer
 from lantm.machine.lantm import Lantm, LantmConfig
 from lantm.machine.lstm import Lstm, LstmConfig
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
 from lantm.machine.model import Model, Output, Trace, parameter_count
 from lantm.machine.recurrence import Schedule, recur
-from lantm.machine.weighting import InvNorm, SoftMax, Weighting
+from lantm.machine.weighting import WEIGHTINGS, InvNorm, SoftMax, Weighting, make_weighting
 
 __all__ = [
+    "WEIGHTINGS",
     "Access",
+    "Backend",
     "DropOldest",
     "Emission",
     "Grow",
@@ -32,7 +35,9 @@ __all__ = [
     "Trace",
     "Weighting",
     "Window",
+    "can_infer",
     "infer",
+    "make_weighting",
     "parameter_count",
     "recur",
 ]

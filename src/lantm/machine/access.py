@@ -49,12 +49,9 @@ class Access(eqx.Module):
     write_heads: int = 1
     write_gate_bias: float = -10.0
     tied_read_heads: int = 0
-    steady_read_heads: int = 0
     gate_overshoot: float = 0.0
     normalise_steps: bool = True
-    step_lengths: tuple[float, ...] = ()
     interpolate_actions: bool = True
-    squash_keys: bool = False
     squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
     read_sees_write: bool = False
 
@@ -85,11 +82,6 @@ class Access(eqx.Module):
         """Bounds a memory vector, lest one with large numbers dominate every reading."""
         return jnp.tanh(vector) if self.squash_vectors == "tanh" else jax.nn.sigmoid(vector)
 
-    def normalised(self, steps: Float[Array, "*batch heads action"]) -> Float[Array, "*batch heads action"]:
-        """The paper's second tweak: steps of length approximately 1, or of each head's own length."""
-        steps = normalised(steps)
-        return steps * jnp.array(self.step_lengths, steps.dtype)[:, None] if self.step_lengths else steps
-
     def gate(self, raw: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
         """How far a gate is open: a sigmoid, stretched by the overshoot at both ends and cut off at 0 and 1.
 
@@ -111,15 +103,12 @@ class Access(eqx.Module):
             start += size
         keys = parts["keys"].reshape(*raw.shape[:-1], self.heads, self.geometry.raw_key_size)
         steps = parts["actions"].reshape(*raw.shape[:-1], self.heads, self.geometry.raw_action_size)
-        if self.squash_keys:
-            keys, steps = jnp.tanh(keys), jnp.tanh(steps)
-        if self.normalise_steps:
-            steps = self.normalised(steps)
+        if self.normalise_steps:  # the paper's second tweak
+            steps = normalised(steps)
         # The paper's first tweak: a strong negative start of the write gates makes writing go straight on.
         bias, free = self.write_gate_bias, self.read_heads - self.tied_read_heads
         key_bias = jnp.array([bias] * self.tied_read_heads + [0.0] * free + [bias] * self.write_heads, raw.dtype)
-        steady, fickle = self.steady_read_heads, self.read_heads - self.steady_read_heads
-        action_bias = jnp.array([bias] * steady + [0.0] * fickle + [bias] * self.write_heads, raw.dtype)
+        action_bias = jnp.array([0.0] * self.read_heads + [bias] * self.write_heads, raw.dtype)
         return Emission(
             keys=self.geometry.key(keys),
             key_gates=self.gate(parts["key_gates"] + key_bias),

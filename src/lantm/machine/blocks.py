@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from lantm.machine.loops import put_slices
 from lantm.machine.memory import Memory
-from lantm.machine.weighting import _FAINTEST, Weighting
+from lantm.machine.weighting import FAINTEST, Weighting
 
 # Squared distances beyond this count as this. A distance that is cut off still obeys the triangle inequality.
 FARTHEST = 1e36
@@ -77,7 +77,7 @@ def write(
     block: Slots, new: Memory, at: int | Int[Array, ""], seen: Bool[Array, " batch"], weighting: Weighting
 ) -> Slots:
     """Writes memories from slot `at` of a block on, for those problems of the batch that will see them."""
-    strengths = jnp.maximum(new.strengths, _FAINTEST) if weighting.renormalise else new.strengths
+    strengths = jnp.maximum(new.strengths, FAINTEST) if weighting.renormalise else new.strengths
     masses = strengths if weighting.renormalise else jnp.ones_like(strengths)
     contents = jnp.concatenate([strengths[..., None] * new.vectors, masses[..., None]], axis=-1)
     contents = jnp.where(seen[:, None, None], contents, 0)

@@ -91,10 +91,10 @@ class Expansion(NamedTuple):
 
 def expand(weighting: Weighting, summaries: Summaries, query: Query, view: View, law: Span) -> Expansion:
     """Expands the law around the centre of every block. The `law` is that at `view.squares`, in any scale."""
-    everywhere = jnp.ones(law.centre.shape, bool)
+    nearest = jnp.min(view.squares.nearest, axis=-1, keepdims=True)
 
     def slopes(squared_distances: Float[Array, "batch read_heads blocks"]) -> Float[Array, "batch read_heads blocks"]:
-        found = weighting.slopes(squared_distances, everywhere, query.temperatures).distance
+        found = weighting.slopes(squared_distances, query.temperatures, nearest).distance
         return jnp.broadcast_to(found, squared_distances.shape)
 
     slope = slopes(view.squares.centre)

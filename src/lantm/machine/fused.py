@@ -12,7 +12,7 @@ from lantm.machine.state import Machinery, Path, Schedule, State, Weights
 
 
 class Kept(NamedTuple):
-    """What the way back needs."""
+    """What the backward pass needs."""
 
     weights: Weights
     start: State
@@ -31,11 +31,6 @@ class Kept(NamedTuple):
         return jnp.concatenate(parts, axis=-1), saved.gates.reshape(time, batch, -1)
 
 
-def serves(machinery: Machinery, inputs: Float[Array, "time batch four_cells"], start: State) -> bool:
-    """Whether the kernels are there for such a machine, on the device that is used now."""
-    return kernel.serves(machinery.access, inputs.shape[1], start.hidden.shape[-1], inputs.dtype)
-
-
 def _numbers(machinery: Machinery, window: Window, schedule: Schedule) -> tuple[Array, Array]:
     turn = jnp.minimum(schedule.turn, schedule.steps)
     numbers = jnp.stack([schedule.steps, turn, window.first, window.end]).astype(jnp.int32)
@@ -50,36 +45,35 @@ def forward(
     memory: Memory,
     window: Window,
     schedule: Schedule,
-    interpret: bool = False,
 ) -> tuple[Path, Kept]:
-    """What happened, and what the way back needs."""
-    access, policy = machinery
+    """What happened, and what the backward pass needs."""
+    access = machinery.access
     batch = inputs.shape[1]
     reading = start.reading.reshape(batch, access.read_heads, access.memory_width)
     begin = (reading, start.hidden, start.cell, *start.position)
     numbers, limits = _numbers(machinery, window, schedule)
     matrices = kernel.matrices(access, *weights)
-    saved, memory = kernel.forward(access, policy, matrices, inputs, begin, memory, numbers, limits, interpret)
+    saved, memory = kernel.forward(machinery, matrices, inputs, begin, memory, numbers, limits)
 
     def state(rows: slice | Array) -> State:
         reading, hidden, cell, keys, actions = (array[rows] for array in saved[:5])
         return State(reading.reshape(*hidden.shape[:-1], -1), hidden, cell, Position(keys, actions))
 
     emissions = kernel.join(access, saved.scalars, saved.vectors)
-    end = policy.window(window, access.write_heads * numbers[1])
+    end = machinery.policy.window(window, access.write_heads * numbers[1])
     path = Path(state(slice(1, None)), emissions, state(schedule.steps), memory, end)
     return path, Kept(weights, start, saved, memory, window, schedule)
 
 
 def backward(
-    machinery: Machinery, kept: Kept, d_hidden: Float[Array, "time batch cells"], interpret: bool = False
+    machinery: Machinery, kept: Kept, d_hidden: Float[Array, "time batch cells"]
 ) -> tuple[Weights, Array, State, Memory, None, None]:
     """The cotangents of what `forward` was given, from those of all hidden states."""
-    access, policy = machinery
+    access = machinery.access
     weights, _, saved, memory, window, schedule = kept
     numbers, limits = _numbers(machinery, window, schedule)
     matrices = kernel.matrices(access, *weights)
-    found = kernel.backward(access, policy, matrices, saved, memory, numbers, limits, d_hidden, interpret)
+    found = kernel.backward(machinery, matrices, saved, memory, numbers, limits, d_hidden)
     rows, batch = saved.hidden.shape[:2]
     d_preactivations = found.preactivations.reshape(rows, batch, -1)
     d_said = kernel.join(access, found.scalars, found.vectors)

@@ -61,11 +61,22 @@ class Reading(NamedTuple):
     full: Int[Array, ""]  # 1 if all memories were read; then the bounds are 0
 
 
+def has_index(geometry: Geometry) -> bool:
+    """Whether distances are those of R^n, on which the summaries rest."""
+    return type(geometry).squared_distance is EuclideanGeometry.squared_distance
+
+
 def check_geometry(geometry: Geometry) -> None:
-    """Raises a `LantmError` where distances are not those of R^n, on which the summaries rest."""
-    if type(geometry).squared_distance is not EuclideanGeometry.squared_distance:
+    """Raises a `LantmError` where there is no index for a geometry."""
+    if not has_index(geometry):
         name = type(geometry).__name__
         raise LantmError(f"there is no index for the distances of {name}, only for those of EuclideanGeometry")
+
+
+def check_weighting(weighting: Weighting) -> None:
+    """Raises a `LantmError` where the error of a summary has no known bound."""
+    if not weighting.convex:
+        raise LantmError(f"there is no index for {type(weighting).__name__}: it does not say that it is convex")
 
 
 def read_all(weighting: Weighting, store: Store, query: Query) -> Reading:
@@ -170,7 +181,7 @@ def _affinities(
     visible: Bool[Array, "batch #read_heads places"],
 ) -> Float[Array, "batch read_heads places"]:
     """Affinities of which the largest is 1: products with faint memories do not underflow, however far they are."""
-    affinities = weighting.affinities(squared_distances, visible, query.temperatures)
+    affinities = weighting.visible_affinities(squared_distances, visible, query.temperatures)
     largest = jnp.max(affinities, axis=-1, keepdims=True)
     return affinities * (1 / jnp.maximum(largest, jnp.finfo(largest.dtype).tiny))
 

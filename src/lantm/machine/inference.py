@@ -16,10 +16,11 @@ from lantm.errors import LantmError
 from lantm.machine.access import Access
 from lantm.machine.blocks import Slots, Store, close, empty, seal, write
 from lantm.machine.expansion import Query
-from lantm.machine.index import Index, Reading, check_geometry, read, read_all
+from lantm.machine.index import Index, Reading, check_geometry, check_weighting, has_index, read, read_all
 from lantm.machine.lantm import Lantm
 from lantm.machine.loops import get_row, loop, put_row
 from lantm.machine.memory import Grow
+from lantm.machine.model import Model
 from lantm.machine.recurrence import State, Step, Weights, take_step
 
 
@@ -32,6 +33,14 @@ class Inference(NamedTuple):
     state: State  # what the machine ended with, beside its memory
 
 
+def can_infer(model: Model) -> bool:
+    """Whether `infer` serves a model: one that forgets nothing, with distances that there is an index for."""
+    if not isinstance(model, Lantm) or not isinstance(model.config.policy, Grow):
+        return False
+    access = model.config.access
+    return has_index(access.geometry) and access.weighting.convex
+
+
 @partial(jax.jit, static_argnames="index")
 def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inference:  # noqa: B008 (it is frozen)
     """Runs a machine forward, reading through `index`, or in full if that is None.
@@ -42,6 +51,8 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
     if not isinstance(model.config.policy, Grow):
         raise LantmError("long inputs are for machines that forget nothing: leave out memory_limit")
     check_geometry(access.geometry)
+    if index is not None:
+        check_weighting(access.weighting)
     time, problems = batch.inputs.shape
     state, initial, _ = model.begin(problems, slots=0)
     weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)

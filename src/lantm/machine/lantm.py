@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -13,10 +13,13 @@ from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.geometry import make_geometry
 from lantm.machine.access import Access, Position, normalised
+from lantm.machine.backend import Backend
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact, visible
 from lantm.machine.model import Linear, Model, Output, Trace, lstm_matrices
+from lantm.machine.older_records import LANTM_CONSTANTS, with_weighting_options
 from lantm.machine.recurrence import Machinery, Path, Schedule, State, Weights, recur
-from lantm.machine.weighting import InvNorm, SoftMax, Weighting
+from lantm.machine.weighting import make_weighting
+from lantm.records import drop_retired
 
 Part = Literal["embedding", "controller", "heads", "output"]
 _PARTS: tuple[Part, ...] = get_args(Part)
@@ -27,8 +30,8 @@ _INITIAL_STRENGTH_BIAS = -10.0  # the slot that is there before anything was wri
 class LantmConfig:
     """A Lie access machine. The defaults are the paper's for copy; each switch is explained in docs/machine.md."""
 
-    weighting: Literal["invnorm", "softmax"] = "invnorm"
-    """How distances become read weights: the paper's inverse law, or an exponential one."""
+    weighting: str = "invnorm"
+    """How distances become read weights: invnorm, softmax, with options as in invnorm[power=2], or module:Name."""
     geometry: str = "translation"
     """The key space and its group, of those that `lantm info` lists (docs/geometries.md), or module:Name."""
     cells: int = 50
@@ -41,38 +44,20 @@ class LantmConfig:
     """Heads that read, each with a key of its own."""
     write_heads: int = 1
     """Heads that write, each adding a memory in every step of the input."""
-    power: float = 1.0
-    """InvNorm's power of the squared distance: 1 is the text's inverse square, 2 the footnote's inverse fourth."""
-    epsilon: float = 1e-9
-    """Added to the squared distance by InvNorm."""
-    temperature: float | None = None
-    """A fixed temperature for SoftMax; by default the controller emits it."""
-    renormalise: bool = False
-    """Put the strengths into the denominator of the read weights too, so that they sum to 1."""
     read_sees_write: bool = False
     """Whether a step reads what it has just written; the default reads first."""
     initial_slot: bool = True
     """Start with one learnable memory instead of an empty one."""
-    learn_start: bool = True
-    """Train the initial state; otherwise it stays as it was drawn."""
-    squash_keys: bool = False
-    """Pass candidate keys and steps through tanh; by default they are not bounded."""
     squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
     """How memory vectors are bounded."""
     normalise_steps: bool = True
     """The paper's second tweak: candidate steps of length about 1."""
-    normalise_initial_steps: bool = False
-    """Normalise the steps of the initial state too; the paper leaves them alone."""
-    step_lengths: tuple[float, ...] = ()
-    """The lengths that steps are normalised to, head by head, read heads first; by default 1 for all."""
     initial_step: float | None = None
     """Start with steps of this length, in random directions; by default their numbers are uniform in +-1."""
     write_gate_bias: float = -10.0
     """The paper's first tweak: added before the sigmoid of the write gates, so that writing goes straight on."""
     tied_read_heads: int = 0
     """So many read heads start out travelling with the write head: its key, its step, its bias on the key gate."""
-    steady_read_heads: int = 0
-    """So many read heads start out keeping their step: the bias of the write gates on their action gate too."""
     gate_overshoot: float = 0.0
     """Stretch gates by so much at both ends and cut them off, so that they can close and open for good."""
     interpolate_actions: bool = True
@@ -96,36 +81,33 @@ class LantmConfig:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
         if not 0 <= self.gate_overshoot < math.inf:
             raise LantmError(f"gate_overshoot is {self.gate_overshoot}: give a number from 0 on")
-        if self.step_lengths and len(self.step_lengths) != self.read_heads + self.write_heads:
-            heads = self.read_heads + self.write_heads
-            raise LantmError(f"step_lengths are {self.step_lengths}: give one for each of the {heads} heads, or none")
         self.access, self.policy  # noqa: B018 they check what they are made of
-        for name in ("tied_read_heads", "steady_read_heads"):
-            if not 0 <= getattr(self, name) <= self.read_heads:
-                raise LantmError(f"{name} is {getattr(self, name)}: there are {self.read_heads} read heads")
+        if not 0 <= self.tied_read_heads <= self.read_heads:
+            raise LantmError(f"tied_read_heads is {self.tied_read_heads}: there are {self.read_heads} read heads")
+
+    @staticmethod
+    def upgrade(values: dict[str, Any]) -> dict[str, Any]:
+        """The fields of a record that an older version may have written, as this version has them.
+
+        >>> LantmConfig.upgrade({"weighting": "invnorm", "power": 2.0, "squash_keys": False, "cells": 50})
+        {'weighting': 'invnorm[power=2.0]', 'cells': 50}
+        """
+        return with_weighting_options(drop_retired(values, LANTM_CONSTANTS, "machine"))
 
     @property
     def access(self) -> Access:
         """The heads."""
-        weighting: Weighting
-        if self.weighting == "invnorm":
-            weighting = InvNorm(power=self.power, epsilon=self.epsilon, renormalise=self.renormalise)
-        else:
-            weighting = SoftMax(temperature=self.temperature, renormalise=self.renormalise)
         return Access(
             geometry=make_geometry(self.geometry),
-            weighting=weighting,
+            weighting=make_weighting(self.weighting),
             memory_width=self.memory_width,
             read_heads=self.read_heads,
             write_heads=self.write_heads,
             write_gate_bias=self.write_gate_bias,
             tied_read_heads=self.tied_read_heads,
-            steady_read_heads=self.steady_read_heads,
             gate_overshoot=self.gate_overshoot,
             normalise_steps=self.normalise_steps,
-            step_lengths=self.step_lengths,
             interpolate_actions=self.interpolate_actions,
-            squash_keys=self.squash_keys,
             squash_vectors=self.squash_vectors,
             read_sees_write=self.read_sees_write,
         )
@@ -225,13 +207,12 @@ class Lantm(Model):
     def begin(self, batch_size: int, slots: int) -> Carried:
         """The learnable start for every problem of a batch, with room for `slots` steps of writing, not more."""
         access = self.config.access
-        start = self.start if self.config.learn_start else jax.lax.stop_gradient(self.start)
+        start = self.start
 
         def repeat(x: Array) -> Array:
             return jnp.broadcast_to(x, (batch_size, *x.shape))
 
-        steps = access.normalised(start.steps) if self.config.normalise_initial_steps else start.steps
-        position = Position(repeat(access.geometry.key(start.keys)), repeat(access.geometry.action(steps)))
+        position = Position(repeat(access.geometry.key(start.keys)), repeat(access.geometry.action(start.steps)))
         state = State(repeat(jnp.tanh(start.reading)), repeat(start.hidden), repeat(start.cell), position)
         room = int(start.slot is not None) + slots * access.write_heads
         memory = Memory(
@@ -250,18 +231,18 @@ class Lantm(Model):
         return Carried(state, append(memory, slot, zero), Window(zero, zero + 1))
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried, backend: Backend = "auto"
     ) -> tuple[Float[Array, "time batch cells"], Carried]:
         """The controller's output at every step; the memory carried on starts at its oldest memory."""
-        path = self._recur(inputs, schedule, carried)
+        path = self._recur(inputs, schedule, carried, backend)
         return path.states.hidden, Carried(path.state, *compact(path.memory, path.window))
 
-    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer and what the heads did for it; read weights on request, since they grow with time^2."""
         access = self.config.access
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
         schedule = Schedule(batch.steps, batch.writes, batch.turn)
-        path = self._recur(batch.inputs, schedule, carried)
+        path = self._recur(batch.inputs, schedule, carried, backend)
         said = access.understand(path.emissions)
         times = jnp.arange(batch.inputs.shape[0])
         windows = Machinery(access, self.config.policy).seen(carried.window, times, schedule)
@@ -288,7 +269,7 @@ class Lantm(Model):
         )
         return Output(self.readout(path.states.hidden), trace)
 
-    def _recur(self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried) -> Path:
+    def _recur(self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried, backend: Backend) -> Path:
         weights = Weights(self.recurrent, self.heads.weight, self.heads.bias)
         given = self.symbols(self.embedding[inputs])
-        return recur(self.config.access, self.config.policy, weights, given, *carried, schedule)
+        return recur(self.config.access, self.config.policy, weights, given, *carried, schedule, backend)

@@ -16,6 +16,8 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, ArrayLike, Int
 
+from lantm.devices import on_cpu
+
 Carry = TypeVar("Carry")
 
 # A loop of unknown length asks the host before every turn whether there is another, which costs a GPU more than
@@ -25,7 +27,7 @@ _BLOCK = 8
 
 def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Carry) -> Carry:
     """`for i in range(start, end): carry = body(i, carry)`, the bounds given at run time."""
-    if jax.default_backend() == "cpu":
+    if on_cpu():
         return lax.fori_loop(start, end, body, carry)
     turns = jnp.maximum(end - start, 0)
     blocks, rest = turns // _BLOCK, turns % _BLOCK

@@ -1,7 +1,7 @@
 """The baseline: a stack of LSTM layers that reads the input and then answers (section 4.1 of the paper)."""
 
 import dataclasses
-from typing import Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,11 +9,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.batch import Batch
+from lantm.devices import on_cpu
 from lantm.errors import LantmError
+from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.model import Linear, Model, Output, lstm_matrices
+from lantm.machine.older_records import LSTM_CONSTANTS
 from lantm.machine.recurrence import Schedule
 from lantm.machine.stack import StackRun, StackWeights, run_stack
+from lantm.records import drop_retired
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,8 +30,6 @@ class LstmConfig:
     """Cells of a layer."""
     embedding: int = 7
     """Numbers that stand for a symbol."""
-    decoder: Literal["shared", "separate"] = "shared"
-    """One LSTM reads and answers, as the paper's counts say; or a second takes over where the longest input ends."""
     learn_start: bool = True
     """Train the initial state; otherwise it stays as it was drawn."""
     weight_range: float | None = None
@@ -41,6 +43,11 @@ class LstmConfig:
         for name in ("layers", "cells", "embedding"):
             if getattr(self, name) < 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+
+    @staticmethod
+    def upgrade(values: dict[str, Any]) -> dict[str, Any]:
+        """The fields of a record that an older version may have written, as this version has them."""
+        return drop_retired(values, LSTM_CONSTANTS, "machine")
 
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Lstm":
         """A model with fresh weights."""
@@ -72,30 +79,30 @@ class Lstm(Model):
     config: LstmConfig = eqx.field(static=True)
     embedding: Float[Array, "vocabulary embedding"]
     layers: list[Layer]
-    decoder: list[Layer] | None
     readout: Linear
     start: Start
 
     def __init__(self, config: LstmConfig, vocabulary: int, key: PRNGKeyArray):
-        embedding_key, readout_key, hidden_key, cell_key, layers_key, decoder_key = jax.random.split(key, 6)
+        embedding_key, readout_key, hidden_key, cell_key, layers_key = jax.random.split(key, 5)
         self.config = config
         self.embedding = jax.random.normal(embedding_key, (vocabulary, config.embedding))
         if (bound := config.weight_range) is not None:
             self.embedding = jax.random.uniform(embedding_key, self.embedding.shape, minval=-bound, maxval=bound)
 
-        def stack(stack_key: PRNGKeyArray) -> list[Layer]:
-            sizes = [config.embedding] + [config.cells] * (config.layers - 1)
-            keys = jax.random.split(stack_key, config.layers)
-            return [Layer(size, config, layer_key) for size, layer_key in zip(sizes, keys, strict=True)]
-
-        self.layers = stack(layers_key)
-        self.decoder = stack(decoder_key) if config.decoder == "separate" else None
+        sizes = [config.embedding] + [config.cells] * (config.layers - 1)
+        keys = jax.random.split(layers_key, config.layers)
+        self.layers = [Layer(size, config, layer_key) for size, layer_key in zip(sizes, keys, strict=True)]
         self.readout = Linear(config.cells, vocabulary, readout_key, config.weight_range)
         shape, bound = (config.layers, config.cells), config.state_range
         self.start = Start(
             jax.random.uniform(hidden_key, shape, minval=-bound, maxval=bound),
             jax.random.uniform(cell_key, shape, minval=-bound, maxval=bound),
         )
+
+    @property
+    def learns_start(self) -> bool:
+        """As the configuration says."""
+        return self.config.learn_start
 
     def begin(self, batch_size: int, slots: int) -> CellState:
         """The learnable start of every layer; an LSTM has no memory to make room in."""
@@ -104,28 +111,23 @@ class Lstm(Model):
         return CellState(*(jnp.broadcast_to(part[:, None], shape) for part in (start.hidden, start.cell)))
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: CellState
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: CellState, backend: Backend = "auto"
     ) -> tuple[Float[Array, "time batch cells"], CellState]:
         """The top layer's output at every step, and the final state of every layer."""
-        below = self.embedding[inputs]
-        if self.decoder is None:
-            return _run_layers(self.layers, below, carried, schedule.steps)
-        # The encoder runs to the end of the input, the decoder from there on: inputs all of one length.
-        turn = jnp.minimum(schedule.turn, schedule.steps)
-        read, carried = _run_layers(self.layers, below, carried, turn)
-        answer, carried = _run_layers(self.decoder, jnp.roll(below, -turn, axis=0), carried, schedule.steps - turn)
-        return read + jnp.roll(answer, turn, axis=0), carried
+        if backend == "kernel":
+            raise LantmError("an LSTM has no kernels: use the backend 'auto' or 'loops'")
+        return _run_layers(self.layers, self.embedding[inputs], carried, schedule.steps)
 
-    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer; there are no heads to trace."""
-        return self(batch)
+        return Output(self.readout(self.features(batch, backend)), None)
 
 
 def _run_layers(
     layers: list[Layer], below: Float[Array, "time batch inputs"], carried: CellState, steps: Int[Array, ""]
 ) -> StackRun:
     # A CPU starts a product at no cost: there, layers one after the other waste no product on zeros.
-    how = _one_after_the_other if jax.default_backend() == "cpu" else _at_once
+    how = _one_after_the_other if on_cpu() else _at_once
     return how(layers, below, carried, steps)
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
+from lantm.machine.backend import Backend
 from lantm.machine.memory import Memory, Window
 from lantm.machine.recurrence import Schedule
 
@@ -61,32 +62,37 @@ class Model(eqx.Module):
     config: eqx.AbstractVar[Any]
     readout: eqx.AbstractVar[Linear]
 
+    @property
+    def learns_start(self) -> bool:
+        """Whether the initial state is trained too."""
+        return True
+
     @abc.abstractmethod
     def begin(self, batch_size: int, slots: int) -> PyTree:
         """What the machine starts with: controller, heads and a memory with room for `slots` writes."""
 
     @abc.abstractmethod
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree, backend: Backend = "auto"
     ) -> tuple[Float[Array, "time batch cells"], PyTree]:
         """The controller's output at every step, and what is carried on."""
 
     @abc.abstractmethod
-    def trace(self, batch: Batch, read_weights: bool = False) -> Output:
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer with its trace, from the code that trains."""
 
-    def features(self, batch: Batch) -> Float[Array, "time batch cells"]:
+    def features(self, batch: Batch, backend: Backend = "auto") -> Float[Array, "time batch cells"]:
         """The controller's output at every step of a batch of problems."""
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
-        return self.run(batch.inputs, Schedule(batch.steps, batch.writes, batch.turn), carried)[0]
+        return self.run(batch.inputs, Schedule(batch.steps, batch.writes, batch.turn), carried, backend)[0]
 
     def __call__(self, batch: Batch) -> Output:
         return Output(self.readout(self.features(batch)), None)
 
 
 def parameter_count(model: Model) -> int:
-    """How many numbers are trained."""
-    trained = model if model.config.learn_start else eqx.tree_at(lambda model: model.start, model, None)
+    """The number of trained parameters."""
+    trained = model if model.learns_start else eqx.tree_at(lambda model: model.start, model, None)
     return sum(leaf.size for leaf in jax.tree.leaves(trained))
 
 

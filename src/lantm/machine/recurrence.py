@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 
 from lantm.machine import fused
 from lantm.machine.access import Access, Position
+from lantm.machine.backend import Backend, choose_kernels
 from lantm.machine.controller import CellState, lstm_cell, lstm_cell_backward
 from lantm.machine.loops import get_row, get_slices, loop, put_row, put_slices
 from lantm.machine.memory import Memory, Policy, Window, visible
@@ -45,12 +46,14 @@ def recur(
     memory: Memory,
     window: Window,
     schedule: Schedule,
+    backend: Backend = "auto",
 ) -> Path:
-    """Runs the machine over `inputs`, its symbols' share of the controller's preactivation.
+    """Runs the machine over `inputs`, their share of the controller's preactivation.
 
     `memory` has room for what will be written: its slots from `window.end` on are free.
     """
-    return _recur(Machinery(access, policy), weights, inputs, start, memory, window, schedule)
+    kernels = choose_kernels(backend, access, start.hidden.shape[-1], inputs.dtype)
+    return _recur(Machinery(access, policy, kernels), weights, inputs, start, memory, window, schedule)
 
 
 def take_step(access: Access, weights: Weights, given: Float[Array, "batch four_cells"], state: State) -> Step:
@@ -139,7 +142,7 @@ def _recur(
     window: Window,
     schedule: Schedule,
 ) -> Path:
-    if fused.serves(machinery, inputs, start):
+    if machinery.kernels is not None:
         return fused.forward(machinery, weights, inputs, start, memory, window, schedule)[0]
     return _forward(machinery, weights, inputs, start, memory, window, schedule)[0]
 
@@ -148,7 +151,7 @@ def _recur_forward(machinery: Machinery, *arguments: Any) -> tuple[Path, Any]:
     # JAX says of every argument whether it is differentiated; here all of them are treated alike.
     given = jax.tree.map(lambda leaf: leaf.value, arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed"))
     weights, inputs, start, memory, window, schedule = given
-    if fused.serves(machinery, inputs, start):
+    if machinery.kernels is not None:
         return fused.forward(machinery, weights, inputs, start, memory, window, schedule)
     path, (rows, gates) = _forward(machinery, weights, inputs, start, memory, window, schedule)
     return path, (weights, start, rows, gates, path.memory, window, schedule)

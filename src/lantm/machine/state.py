@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lantm.machine.access import Access, Position
+from lantm.machine.backend import Kernels
 from lantm.machine.memory import Memory, Policy, Window
 
 
@@ -50,10 +51,11 @@ class Path(NamedTuple):
 
 
 class Machinery(NamedTuple):
-    """What is the same for every run of a machine: how its heads work, and what its memory forgets."""
+    """What is the same for every run of a machine: how its heads work, what its memory forgets, and what runs it."""
 
     access: Access
     policy: Policy
+    kernels: Kernels | None = None  # otherwise the loops
 
     def slot(self, start: Window, step: Int[Array, "*steps"]) -> Int[Array, "*steps"]:
         """The first slot that is written in a step."""

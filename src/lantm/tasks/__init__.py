@@ -1,4 +1,4 @@
-"""Problems as batches of symbols, generated on the device.
+"""What machines are trained on: problems generated on the device, and texts read piece by piece.
 
 >>> import jax
 >>> task = make_task("copy")
@@ -11,10 +11,13 @@ from lantm.batch import Batch
 from lantm.registry import Registry
 from lantm.tasks.arithmetic import Addition, Double, NumberTask
 from lantm.tasks.base import Count, Task
+from lantm.tasks.corpus import Corpus, read_corpus
 from lantm.tasks.lengths import Lengths
 from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
 from lantm.tasks.programs import Programs
 from lantm.tasks.sized import SizedTask
+from lantm.tasks.source import Source
+from lantm.tasks.text import Text
 
 TASKS: Registry[Task] = Registry("task", Task)  # type: ignore[type-abstract]
 for _task in (Copy, Reverse, BigramFlip, Double, Addition, Programs):
@@ -36,6 +39,7 @@ __all__ = [
     "Batch",
     "BigramFlip",
     "Copy",
+    "Corpus",
     "Count",
     "Double",
     "Lengths",
@@ -44,6 +48,9 @@ __all__ = [
     "Reverse",
     "SequenceTask",
     "SizedTask",
+    "Source",
     "Task",
+    "Text",
     "make_task",
+    "read_corpus",
 ]

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.lengths import Lengths
+from lantm.tasks.lengths import Length, Lengths
 
 # A length, or a number of symbols that follows from one: a Python integer where it decides the shape of
 # an array, a traced integer inside compiled code.
@@ -66,13 +66,7 @@ class Task(eqx.Module):
         """The number of time steps that is enough for every problem of a length."""
 
     @abc.abstractmethod
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random problems, all of one length or each of its own.
 
         No length may exceed `capacity_length`. Shapes depend on `batch_size` and `capacity_length` only, so

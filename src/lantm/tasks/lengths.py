@@ -1,12 +1,16 @@
 """The lengths that problems of a task are drawn from."""
 
 import dataclasses
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.errors import LantmError
+
+Length: TypeAlias = int | Int[Array, ""] | Int[Array, " batch"]
+"""The one length of all problems of a batch, or a length for each."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,6 +27,14 @@ class SequenceTask(SizedTask):
     unused_symbols: ClassVar[int] = 0
     alphabet: ClassVar[str] = PRINTABLE_ASCII + GREEK_LETTERS
 
+    def input_size(self, length: Count) -> Count:
+        """One symbol for each unit of length, unless a task says otherwise."""
+        return length
+
+    def output_size(self, length: Count) -> Count:
+        """As many symbols as in the input, unless a task says otherwise."""
+        return self.input_size(length)
+
     @final
     def read(self, text: str) -> list[int]:
         """The symbol of each character."""
@@ -52,14 +60,6 @@ class Copy(SequenceTask):
     name: ClassVar[str] = "copy"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 64))
 
-    def input_size(self, length: Count) -> Count:
-        """One symbol for each unit of length."""
-        return length
-
-    def output_size(self, length: Count) -> Count:
-        """As many symbols as in the input."""
-        return length
-
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
         """The input."""
         return symbols
@@ -78,14 +78,6 @@ class Reverse(SequenceTask):
 
     name: ClassVar[str] = "reverse"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 64))
-
-    def input_size(self, length: Count) -> Count:
-        """One symbol for each unit of length."""
-        return length
-
-    def output_size(self, length: Count) -> Count:
-        """As many symbols as in the input."""
-        return length
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
         """The input, reversed."""
@@ -129,10 +121,6 @@ class BigramFlip(SequenceTask):
     def input_size(self, length: Count) -> Count:
         """The length in symbols."""
         return length if self.unit == "symbols" else 2 * length
-
-    def output_size(self, length: Count) -> Count:
-        """As many symbols as in the input."""
-        return self.input_size(length)
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
         """The input with the two symbols of every bigram exchanged."""

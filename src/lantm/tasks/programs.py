@@ -27,7 +27,7 @@ from lantm.tasks.grammar import (
     longest_text,
     understand,
 )
-from lantm.tasks.lengths import Lengths
+from lantm.tasks.lengths import Length, Lengths
 
 
 class Programs(Task):
@@ -92,13 +92,7 @@ class Programs(Task):
 
     # Problems.
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random programs. Their sizes differ, but the number of steps to run depends on the length alone.
 
         So all seeds of a training run for the same number of steps, as on problems of one size.

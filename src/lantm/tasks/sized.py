@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.tasks.base import Count, Task, check_text
+from lantm.tasks.lengths import Length
 
 
 class SizedTask(Task):
@@ -67,13 +68,7 @@ class SizedTask(Task):
     # Problems.
 
     @final
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random problems; see `Task.sample`."""
         room = self.input_size(capacity_length)
         lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
@@ -82,7 +77,7 @@ class SizedTask(Task):
         return self.layout(symbols, length)
 
     @final
-    def layout(self, symbols: Int[Array, "batch input"], length: int | Int[Array, ""] | Int[Array, " batch"]) -> Batch:
+    def layout(self, symbols: Int[Array, "batch input"], length: Length) -> Batch:
         """Problems with the given input symbols, of which only the first `input_size(length)` are used.
 
         The size of the axis `input` has to be the `input_size` of some length, the longest that fits.

@@ -16,8 +16,7 @@ from lantm.machine.kernel.calls import (
     forward,
     join,
     matrices,
-    serves,
 )
 from lantm.machine.kernel.sizes import ROWS, Saved
 
-__all__ = ["ROWS", "Cotangents", "Matrices", "Saved", "backward", "forward", "join", "matrices", "serves"]
+__all__ = ["ROWS", "Cotangents", "Matrices", "Saved", "backward", "forward", "join", "matrices"]

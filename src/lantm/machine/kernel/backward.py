@@ -9,15 +9,15 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
-from lantm.machine.access import Access
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import Moved, move, squared_distances
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
 from lantm.machine.kernel.weights import products
-from lantm.machine.memory import Memory, Policy
+from lantm.machine.memory import Memory
+from lantm.machine.state import Machinery
 
 
-def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: bool, *refs: Any) -> None:
+def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
     """From the cotangents of a block's hidden states to those of all that led to them, last step first."""
     numbers, limits, d_hiddens, recurrent, scalar_weights, vector_weights, *rest = refs
     saved, memory = Saved(*rest[:10]), Memory(*rest[10:13])
@@ -25,7 +25,8 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
     d_preactivations, d_scalars, d_vectors = results[:3]
     d_start_reading, d_start_hidden, d_start_cell, d_start_keys, d_start_actions = results[3:8]
     d_memory = Memory(*results[8:])
-    block = Block(access, policy, sizes, numbers, limits, interpret)
+    access = machinery.access
+    block = Block(machinery, sizes, numbers, limits)
     cells, width, every = sizes.cells, access.memory_width, slice(None)
     geometry, heads = access.geometry, range(access.read_heads)
     dimension = geometry.key_size
@@ -49,7 +50,7 @@ def backward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: boo
             for h, (d_key, d_temperature) in enumerate(carry):
                 temperature = temperatures[h] if temperatures else None
                 distances, pull = jax.vjp(partial(squared_distances, access), keys[h], addresses)
-                affinities = weighting.affinities(distances, visible, temperature, nearest[h][:, None])
+                affinities = weighting.visible_affinities(distances, visible, temperature, nearest[h][:, None])
                 shared = weighting.shared(affinities, strengths, totals[h][:, None])
                 gains = jnp.sum(cotangents[h][:, None, :] * vectors, axis=2)
                 d_distances, d_strengths, d_warmth = weighting.pull_back(

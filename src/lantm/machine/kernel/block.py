@@ -7,10 +7,10 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
-from lantm.machine.access import Access
 from lantm.machine.kernel.heads import squared_distances
 from lantm.machine.kernel.sizes import CHUNKED, ROWS, Sizes, padded, scalar_columns
-from lantm.machine.memory import Memory, Policy, Window
+from lantm.machine.memory import Memory, Window
+from lantm.machine.state import Machinery
 
 
 def within(shape: tuple[int, ...], sizes: dict[int, int]) -> Array | None:
@@ -26,13 +26,16 @@ def within(shape: tuple[int, ...], sizes: dict[int, int]) -> Array | None:
 class Block:
     """One block of problems inside a kernel: its sizes, and how it loads and stores."""
 
-    def __init__(self, access: Access, policy: Policy, sizes: Sizes, numbers: Any, limits: Any, interpret: bool):
+    def __init__(self, machinery: Machinery, sizes: Sizes, numbers: Any, limits: Any):
         from jax.experimental.pallas import triton
 
-        self.triton = triton
-        self.access, self.policy, self.sizes, self.interpret = access, policy, sizes, interpret
-        # As JAX multiplies on a GPU unless told otherwise.
-        self.precision = None if interpret else lax.DotAlgorithmPreset.TF32_TF32_F32
+        assert machinery.kernels is not None
+        full_precision, self.interpret = machinery.kernels
+        self.triton, self.sizes = triton, sizes
+        access, self.policy = machinery.access, machinery.policy
+        self.access = access
+        precision = lax.DotAlgorithmPreset.F32_F32_F32 if full_precision else lax.DotAlgorithmPreset.TF32_TF32_F32
+        self.precision = None if self.interpret else precision
         self.cells, self.width = padded(sizes.cells), padded(access.memory_width)
         self.scalars = padded(scalar_columns(access))
         self.steps, self.turn, first, end = (numbers[i] for i in range(4))
@@ -166,7 +169,7 @@ class Block:
             for h, (total, reading) in enumerate(sums):
                 temperature = temperatures[h] if temperatures else None
                 distances = squared_distances(self.access, keys[h], addresses)
-                affinities = weighting.affinities(distances, visible, temperature, nearest[h][:, None])
+                affinities = weighting.visible_affinities(distances, visible, temperature, nearest[h][:, None])
                 counted, weight = weighting.counted(affinities, strengths)
                 total = total + jnp.sum(counted, axis=1)
                 found.append((total, reading + jnp.sum(weight[:, :, None] * vectors, axis=1)))

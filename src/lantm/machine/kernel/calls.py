@@ -1,51 +1,22 @@
-"""Calls of the kernels, and when they can be called."""
+"""Calls of the kernels: what goes into them, and what comes out."""
 
-import importlib.util
-import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array, Float
 
-from lantm.geometry import Disk, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere, Translation
 from lantm.machine.access import Access
 from lantm.machine.controller import CellState
 from lantm.machine.kernel.backward import backward_kernel
 from lantm.machine.kernel.forward import forward_kernel
-from lantm.machine.kernel.heads import can_be_split
-from lantm.machine.kernel.sizes import LARGEST, ROWS, WARPS, Saved, Sizes, scalar_columns
-from lantm.machine.memory import Memory, Policy
-
-TIMED = (Translation, Rotation, ScalingRotation, RigidMotion, Sphere, Disk, Hyperbolic)
-"""Geometries whose kernels were compared with the loops on a GPU; those of others would compile, perhaps."""
-
-
-def serves(access: Access, batch: int, cells: int, dtype: Any) -> bool:
-    """Whether the kernels can run such a machine on the device that is used now; `LANTM_KERNEL=0` says no."""
-    return (
-        type(access.geometry) in TIMED
-        and access.heads > 0
-        and batch % ROWS == 0
-        and max(cells, access.memory_width) <= LARGEST
-        and dtype == jnp.float32
-        and os.environ.get("LANTM_KERNEL", "1") != "0"
-        and _on_chip()
-        and can_be_split(access)
-    )
-
-
-def _on_chip() -> bool:
-    """Whether there is a GPU the kernels were written for: one of NVIDIA's, of 2020 or later."""
-    if jax.default_backend() != "gpu" or importlib.util.find_spec("jax.experimental.pallas.triton") is None:
-        return False
-    try:
-        return float(getattr(jax.devices()[0], "compute_capability", 0)) >= 8
-    except ValueError:  # other makers name their chips otherwise
-        return False
+from lantm.machine.kernel.sizes import ROWS, WARPS, Saved, Sizes, scalar_columns
+from lantm.machine.memory import Memory
+from lantm.machine.state import Machinery
 
 
 def _whole(shape: tuple[int, ...]) -> pl.BlockSpec:
@@ -61,20 +32,22 @@ def _of_block(shape: tuple[int, ...], axis: int) -> pl.BlockSpec:
 
 def _call(
     kernel: Callable[..., None],
+    machinery: Machinery,
     sizes: Sizes,
     shared: list[Array],
     by_problem: list[tuple[Array, int]],
     results: list[tuple[tuple[int, ...], int]],
     aliases: dict[int, int],
-    interpret: bool,
-) -> tuple[Array, ...]:
+) -> list[Array]:
     """Runs a kernel: arrays that all blocks share, arrays of problems with their axis, and the same of results."""
     from jax.experimental.pallas import triton
 
+    interpret = machinery.kernels is not None and machinery.kernels.interpret
     dtype = by_problem[-1][0].dtype
     numbers, *weights = shared
-    limits, *arrays = by_problem
-    return pl.pallas_call(
+    limits, *arrays = [(_filled_up(array, axis, sizes.missing), axis) for array, axis in by_problem]
+    shapes = [((*shape[:axis], sizes.blocks * ROWS, *shape[axis + 1 :]), axis) for shape, axis in results]
+    found = pl.pallas_call(
         kernel,
         grid=(sizes.blocks,),
         in_specs=[
@@ -84,12 +57,18 @@ def _call(
             *(_whole(array.shape) for array in weights),
             *(_of_block(array.shape, axis) for array, axis in arrays[1:]),
         ],
-        out_specs=[_of_block(shape, axis) for shape, axis in results],
-        out_shape=[jax.ShapeDtypeStruct(shape, dtype) for shape, _ in results],
+        out_specs=[_of_block(shape, axis) for shape, axis in shapes],
+        out_shape=[jax.ShapeDtypeStruct(shape, dtype) for shape, _ in shapes],
         input_output_aliases=aliases,
         compiler_params=None if interpret else triton.CompilerParams(num_warps=WARPS, num_stages=1),
         interpret=interpret,
     )(numbers, limits[0], arrays[0][0], *weights, *(array for array, _ in arrays[1:]))
+    return [lax.slice_in_dim(array, 0, sizes.batch, axis=axis) for array, (_, axis) in zip(found, shapes, strict=True)]
+
+
+def _filled_up(array: Array, axis: int, missing: int) -> Array:
+    """The array with its last problem repeated, so that every block is full."""
+    return jnp.pad(array, [(0, missing if at == axis else 0) for at in range(array.ndim)], mode="edge")
 
 
 class Matrices(NamedTuple):
@@ -131,17 +110,16 @@ def matrices(access: Access, recurrent: Array, heads: Array, heads_bias: Array) 
 
 
 def forward(
-    access: Access,
-    policy: Policy,
+    machinery: Machinery,
     weights: Matrices,
     inputs: Float[Array, "time batch four_cells"],
     start: tuple[Array, ...],
     memory: Memory,
     numbers: Array,
     limits: Array,
-    interpret: bool = False,
 ) -> tuple[Saved, Memory]:
     """All steps of all problems; `start` has the first five arrays of `Saved`, without time."""
+    access = machinery.access
     time, batch, cells = *inputs.shape[:2], weights.scalars.shape[0]
     sizes = Sizes(time, batch, cells, memory.strengths.shape[1])
     rows, width = (time + 1, batch), access.memory_width
@@ -158,13 +136,13 @@ def forward(
         (time, batch, access.read_heads),
     ]
     found = _call(
-        partial(forward_kernel, access, policy, sizes, interpret),
+        partial(forward_kernel, machinery, sizes),
+        machinery,
         sizes,
         [numbers, *weights],
         [(limits, 0), (inputs.reshape(time, batch, 4, cells), 1), *((array, 0) for array in (*start, *memory))],
         [*((shape, 1) for shape in results), *((array.shape, 0) for array in memory)],
         {13 + i: 10 + i for i in range(3)},
-        interpret,
     )
     return Saved(*found[:10]), Memory(*found[10:])
 
@@ -183,17 +161,16 @@ class Cotangents(NamedTuple):
 
 
 def backward(
-    access: Access,
-    policy: Policy,
+    machinery: Machinery,
     weights: Matrices,
     saved: Saved,
     memory: Memory,
     numbers: Array,
     limits: Array,
     d_hidden: Float[Array, "time batch cells"],
-    interpret: bool = False,
 ) -> Cotangents:
     """From the cotangents of all hidden states to those of everything that led to them."""
+    access = machinery.access
     time, batch, cells = d_hidden.shape
     sizes = Sizes(time, batch, cells, memory.strengths.shape[1])
     rows, width = (time + 1, batch), access.memory_width
@@ -210,13 +187,13 @@ def backward(
         *((array.shape, 0) for array in memory),
     ]
     found = _call(
-        partial(backward_kernel, access, policy, sizes, interpret),
+        partial(backward_kernel, machinery, sizes),
+        machinery,
         sizes,
         [numbers, weights.recurrent, weights.scalars, weights.vectors],
         [(limits, 0), (d_hidden, 1), *((array, 1) for array in saved), *((array, 0) for array in (*memory, *d_memory))],
         results,
         {19 + i: 8 + i for i in range(3)},
-        interpret,
     )
     pre, scalars, vectors, reading, hidden, cell, keys, actions, *rest = found
     return Cotangents(pre, scalars, vectors, CellState(hidden, cell), reading, keys, actions, Memory(*rest))

@@ -8,20 +8,21 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
-from lantm.machine.access import Access
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import move
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
 from lantm.machine.kernel.weights import products
-from lantm.machine.memory import Memory, Policy
+from lantm.machine.memory import Memory
+from lantm.machine.state import Machinery
 
 
-def forward_kernel(access: Access, policy: Policy, sizes: Sizes, interpret: bool, *refs: Any) -> None:
+def forward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
     """All steps of a block of problems."""
     numbers, limits, inputs, recurrent, scalar_weights, scalar_biases, vector_weights, vector_biases, *rest = refs
     start_reading, start_hidden, start_cell, start_keys, start_actions, _, _, _, *results = rest
     saved, memory = Saved(*results[:10]), Memory(*results[10:])
-    block = Block(access, policy, sizes, numbers, limits, interpret)
+    access = machinery.access
+    block = Block(machinery, sizes, numbers, limits)
     cells, width, every = sizes.cells, access.memory_width, slice(None)
     heads = range(access.read_heads)
     weights = products(block, recurrent, scalar_weights, vector_weights)

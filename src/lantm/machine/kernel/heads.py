@@ -1,17 +1,14 @@
 """How heads move inside a kernel: what `lantm.machine.access` says, coordinate by coordinate."""
 
 import dataclasses
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from lantm.machine.access import Access, Position
-from lantm.machine.kernel.coordinates import CannotSplitError, Numbers, by_coordinates
-from lantm.machine.kernel.sizes import scalar_columns
+from lantm.machine.kernel.coordinates import Numbers, by_coordinates
 
 
 class Moved(NamedTuple):
@@ -56,20 +53,3 @@ def squared_distances(access: Access, key: list[Array], addresses: list[Array]) 
     key = [coordinate[:, None] for coordinate in key]
     distances = by_coordinates(access.geometry.squared_distance, small(key, size), small(addresses, size))
     return jnp.broadcast_to(distances.item(), addresses[0].shape)
-
-
-@lru_cache
-def can_be_split(access: Access) -> bool:
-    """Whether all that the heads do is known number by number."""
-    geometry = access.geometry
-
-    def all_of_it(number: Array) -> Any:
-        keys, actions = ([[number] * size] * access.heads for size in (geometry.key_size, geometry.action_size))
-        moved = move(access, [number] * scalar_columns(access), keys, actions)
-        return moved, squared_distances(access, moved.keys[0], [number[:, None]] * geometry.key_size)
-
-    try:
-        jax.eval_shape(all_of_it, jax.ShapeDtypeStruct((1,), jnp.float32))
-    except CannotSplitError:
-        return False
-    return True

@@ -10,7 +10,6 @@ ROWS = 16  # problems a block: the least that a matrix unit multiplies at once
 CHUNKED = 8192  # numbers of memory vectors that a block looks at together
 WARPS = 8  # of 32 threads, for every block
 HELD = 64  # cells and width up to which a multiprocessor holds the weights
-LARGEST = 128  # cells and width up to which the kernels are chosen: they were timed on a GPU that far
 
 
 class Sizes(NamedTuple):
@@ -23,8 +22,13 @@ class Sizes(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """How many blocks of problems there are."""
-        return self.batch // ROWS
+        """The number of blocks of problems."""
+        return -(-self.batch // ROWS)
+
+    @property
+    def missing(self) -> int:
+        """The number of problems that the last block lacks."""
+        return self.blocks * ROWS - self.batch
 
 
 class Saved(NamedTuple):

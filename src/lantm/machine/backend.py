@@ -1,0 +1,125 @@
+"""Which code runs a recurrence: loops (`lantm.machine.recurrence`), or on a GPU kernels (`lantm.machine.kernel`).
+
+JAX's default device and default precision are read here while a function is traced. Both are part of the key of a
+compiled function: JAX traces again where they change. An array that is committed to another device than the default
+one is not noticed; name the backend then, or set `jax.default_device`.
+"""
+
+import dataclasses
+import importlib.util
+import warnings
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from lantm.devices import current_device
+from lantm.errors import LantmError, SlowerWarning
+from lantm.geometry import Disk, Geometry, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere, Translation
+from lantm.machine.access import Access
+from lantm.machine.weighting import InvNorm, SoftMax, Weighting
+
+Backend = Literal["auto", "loops", "kernel", "interpreted"]
+"""`auto` takes the kernels wherever they serve and the loops elsewhere, `kernel` fails where they do not serve, and
+`interpreted` runs the kernels in Pallas's interpreter, anywhere and slowly: for tests."""
+
+
+class Kernels(NamedTuple):
+    """How the kernels are compiled."""
+
+    full_precision: bool  # of matrix products; otherwise TF32, JAX's default on a GPU
+    interpret: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Served:
+    """The machines that the kernels serve."""
+
+    geometries: tuple[type[Geometry], ...]
+    weightings: tuple[type[Weighting], ...]
+    key_size: int
+    """The largest number of coordinates of a key; the following are largest numbers too."""
+    read_heads: int
+    write_heads: int
+    cells: int
+    memory_width: int
+
+
+SERVED = Served(
+    geometries=(Translation, Rotation, ScalingRotation, RigidMotion, Sphere, Disk, Hyperbolic),
+    weightings=(InvNorm, SoftMax),
+    key_size=8,
+    read_heads=2,
+    write_heads=2,
+    cells=128,
+    memory_width=128,
+)
+"""Machines whose compiled kernels are compared with the loops on a GPU: `python -m benchmarks.kernel_parity`."""
+
+# Names of `jax.default_matmul_precision` under which JAX itself rounds to TF32 or less on a GPU.
+_ROUNDED = (None, "default", "high", "bfloat16", "tensorfloat32", "TF32_TF32_F32")
+
+
+def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> Kernels | None:
+    """How to compile the kernels for a machine, or None if the loops are to run it."""
+    if backend == "loops":
+        return None
+    if backend == "interpreted":
+        return Kernels(full_precision=True, interpret=True)
+    device = current_device()
+    reason = _unserved_device(device) or _unserved_machine(access, cells, dtype)
+    if reason is None:
+        config: Any = jax.config  # its fields have types from JAX 0.12 on only
+        return Kernels(full_precision=config.jax_default_matmul_precision not in _ROUNDED, interpret=False)
+    if backend == "kernel":
+        raise LantmError(f"the kernels cannot run this machine: {reason}; use the backend 'auto' or 'loops'")
+    if device.platform == "gpu":
+        _warn_once(reason)
+    return None
+
+
+def _unserved_device(device: jax.Device) -> str | None:
+    """Why the kernels cannot run on this device: they are for NVIDIA's of 2020 or later."""
+    if device.platform != "gpu":
+        return f"they run on a GPU, and JAX's default device is a {device.platform.upper()}"
+    try:
+        new_enough = float(getattr(device, "compute_capability", 0)) >= 8
+    except ValueError:  # other makers name their chips otherwise
+        new_enough = False
+    if not new_enough:
+        return "they need an NVIDIA GPU of compute capability 8.0 or later"
+    if importlib.util.find_spec("jax.experimental.pallas.triton") is None:
+        return "this version of JAX has no Triton backend for Pallas"
+    return None
+
+
+def _unserved_machine(access: Access, cells: int, dtype: Any) -> str | None:
+    """Why the kernels cannot run such a machine on any GPU."""
+    for kind, part, served in (
+        ("geometry", access.geometry, SERVED.geometries),
+        ("weighting", access.weighting, SERVED.weightings),
+    ):
+        if type(part) not in served:
+            return f"they have not been compared with the loops for the {kind} {type(part).__name__}"
+    for name, size, largest in (
+        ("coordinates of a key", access.geometry.key_size, SERVED.key_size),
+        ("read heads", access.read_heads, SERVED.read_heads),
+        ("write heads", access.write_heads, SERVED.write_heads),
+        ("cells", cells, SERVED.cells),
+        ("numbers in a memory vector", access.memory_width, SERVED.memory_width),
+    ):
+        if size > largest:
+            return f"they are for up to {largest} {name}, and there are {size}"
+    if dtype != jnp.float32:
+        return f"they compute in float32, not in {jnp.dtype(dtype)}"
+    return None
+
+
+@lru_cache
+def _warn_once(reason: str) -> None:
+    warnings.warn(
+        f"the loops run this machine on the GPU, at about half the speed of the kernels: {reason}",
+        SlowerWarning,
+        stacklevel=2,
+    )
