@@ -35,7 +35,8 @@ def use_one_device() -> None:
 
 def current_device() -> jax.Device:
     """The device that JAX runs computations on by default."""
-    chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
+    config: Any = jax.config  # its fields have types from JAX 0.12 on only
+    chosen = config.jax_default_device
     if chosen is None:
         return jax.local_devices()[0]
     return jax.local_devices(backend=chosen)[0] if isinstance(chosen, str) else chosen
@@ -43,7 +44,7 @@ def current_device() -> jax.Device:
 
 def on_cpu() -> bool:
     """Whether computations run on a CPU by default."""
-    return current_device().platform == "cpu"
+    return bool(current_device().platform == "cpu")
 
 
 def device_mesh(seeds: int) -> Mesh:

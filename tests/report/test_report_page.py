@@ -5,12 +5,11 @@ import json
 import pathlib
 from collections.abc import Callable
 
-import acting
 import jax
 import numpy as np
 import pytest
-from pages import page_data
 from opened import Opened
+from pages import page_data
 
 from lantm.evaluation import Scores
 from lantm.report.pages import Machines, run_report
