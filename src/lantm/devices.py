@@ -9,12 +9,14 @@ import contextlib
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as Spec
+
+T = TypeVar("T")
 
 _AXIS = "seeds"
 
@@ -54,9 +56,10 @@ def device_mesh(seeds: int) -> Mesh:
     return Mesh(devices[:count], (_AXIS,))
 
 
-def place(tree: Any, mesh: Mesh) -> Any:
+def place(tree: T, mesh: Mesh) -> T:
     """Puts arrays with a leading axis of seeds onto the devices."""
-    return jax.device_put(tree, NamedSharding(mesh, Spec(_AXIS)))
+    placed: T = jax.device_put(tree, NamedSharding(mesh, Spec(_AXIS)))
+    return placed
 
 
 def over_seeds(function: Callable[..., Any], mesh: Mesh, **jit_options: Any) -> Callable[..., Any]:

@@ -46,7 +46,7 @@ class Heads:
     @property
     def write_heads(self) -> int:
         """How many heads write."""
-        return self.keys.shape[1] - self.read_heads
+        return int(self.keys.shape[1]) - self.read_heads
 
     @property
     def read_keys(self) -> Float[np.ndarray, "time read_heads key"]:

@@ -78,7 +78,7 @@ def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh
     seeds = [member.seed for member in members] or experiment.seed_numbers
     numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
     initialise = over_seeds(partial(begin, experiment, material, source.vocabulary), mesh)
-    learners = initialise(place(jnp.array(numbers, jnp.int32), mesh))
+    learners: Learner = initialise(place(jnp.array(numbers, jnp.int32), mesh))
     if members:
         rate = experiment.recipe.learning_rate
         scales = [member.learning_rate / rate for member in members for _ in range(starts)]
@@ -104,7 +104,8 @@ def best_starts(experiment: Experiment, learners: Learner) -> Learner:
     if experiment.recipe.starts == 1:
         return learners
     leading = _leading(experiment, learners)
-    return place(jax.tree.map(lambda leaf: leaf[leading], learners), device_mesh(experiment.seeds))
+    best: Learner = jax.tree.map(lambda leaf: leaf[leading], learners)
+    return place(best, device_mesh(experiment.seeds))
 
 
 def _start_merits(experiment: Experiment, learners: Learner) -> list[list[float | None]]:
@@ -117,7 +118,7 @@ def _leading(experiment: Experiment, learners: Learner) -> Int[np.ndarray, " see
     """The index of the machine with the best test of every seed; the earlier start wins a tie."""
     starts = experiment.recipe.starts
     scores = np.asarray(learners.best_score).reshape(experiment.seeds, starts)
-    return starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1)
+    return np.asarray(starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1))
 
 
 def train(
