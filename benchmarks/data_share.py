@@ -16,13 +16,13 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Int
+from lantm.experiments import MODELS, preset
+from lantm.seeds import TRAIN, device_mesh, over_seeds, place, seed_key, shared_key, use_all_cores
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command, interleaved
-from lantm.experiments import MODELS, preset
 from lantm.provenance import provenance
-from lantm.seeds import TRAIN, device_mesh, over_seeds, place, seed_key, shared_key, use_all_cores
 from lantm.tasks import Task
 from lantm.training import Experiment, Recipe
 from lantm.training.learner import begin, train_epoch

@@ -14,18 +14,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-
-from benchmarks.timing import command, interleaved
 from lantm.experiments import MODELS, language_machine
 from lantm.language import LanguageExperiment, LanguageRecipe
 from lantm.language.learner import read_and_learn
 from lantm.language.loop import start
 from lantm.language.loss import total_surprise
 from lantm.language.pieces import cut
-from lantm.provenance import provenance
 from lantm.seeds import device_mesh, over_seeds
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.timing import command, interleaved
+from lantm.provenance import provenance
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 VOCABULARY, TOKENS = 10_000, 929_589  # of the Penn Treebank

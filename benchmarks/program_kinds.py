@@ -9,16 +9,16 @@ import json
 import pathlib
 from typing import Any
 
+from lantm.experiments import MODELS
+from lantm.seeds import EVALUATE
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command
 from lantm import zoo
 from lantm.evaluation import Examiner
-from lantm.experiments import MODELS
 from lantm.provenance import provenance
 from lantm.report import score_row
-from lantm.seeds import EVALUATE
 from lantm.tasks import Lengths
 from lantm.tasks.grammar import KINDS
 

@@ -13,15 +13,15 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
+from lantm.experiments import MODELS
+from lantm.seeds import EVALUATE, seed_key
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command
 from lantm import zoo
 from lantm.evaluation import answer
-from lantm.experiments import MODELS
 from lantm.provenance import provenance
-from lantm.seeds import EVALUATE, seed_key
 from lantm.tasks import Task
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"

@@ -16,8 +16,9 @@ from lantm.seeds import use_all_cores
 
 use_all_cores()
 
-from benchmarks.timing import command  # noqa: E402 (devices are settled first)
 from lantm.experiments import preset  # noqa: E402
+
+from benchmarks.timing import command  # noqa: E402 (devices are settled first)
 from lantm.provenance import provenance  # noqa: E402
 from lantm.training import Progress, RunFolder, loop, train  # noqa: E402
 from lantm.training.recordings import Recorder  # noqa: E402

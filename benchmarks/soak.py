@@ -15,6 +15,7 @@ from typing import Any
 from lantm.experiments import language_machine, preset
 from lantm.language import LanguageExperiment, LanguageRecipe, read_corpus
 from lantm.language import train as train_language
+
 from lantm.provenance import provenance
 from lantm.training import RunFolder, train
 

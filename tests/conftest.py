@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.metadata
+import math
 import os
 import pathlib
 import shutil
@@ -96,7 +97,9 @@ def trained(tiny: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Run:
 def train_whole(experiment: Experiment, path: pathlib.Path) -> Run:
     folder = RunFolder.create(path, experiment, {})
     told: list[Progress] = []
-    result = train(experiment, folder, watch=told.append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lantm.training.loop._QUICK", math.inf)  # a checkpoint after every test, however slow the disk
+        result = train(experiment, folder, watch=told.append)
     return Run(experiment, folder, result, Trained.of_result(result, folder), told)
 
 

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.reliability.trials import Count, count, wait_until
 from lantm.sweeps import Event, InProcess, Sweep, SweepFolder, pack
 from lantm.sweeps.ray_engine import RayEngine
+
+from benchmarks.reliability.trials import Count, count, wait_until
 
 SWEEP = Sweep.from_json(
     {

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 import jax
 import numpy as np
 import safetensors.numpy
+from lantm.seeds import device_mesh
 
 from benchmarks.reliability.trials import EPOCHS, EXPERIMENT, Count, assert_same, count, said_by, train_in
 from lantm.errors import LantmError
-from lantm.seeds import device_mesh
 from lantm.training import Progress, RunFolder, checkpoint
 from lantm.training.loop import start
 

@@ -14,14 +14,14 @@ import jax
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning
+from lantm.seeds import INITIALISE, seed_key
+from lantm.sweeps import read_sweep
+from lantm.sweeps.file import settings as all_settings
 
 from benchmarks.reliability.trials import Count
 from lantm import zoo
 from lantm.cli import main
 from lantm.errors import LantmError
-from lantm.seeds import INITIALISE, seed_key
-from lantm.sweeps import read_sweep
-from lantm.sweeps.file import settings as all_settings
 from lantm.tasks import TASKS, make_task
 from lantm.training import Experiment, checkpoint
 

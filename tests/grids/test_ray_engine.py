@@ -1,6 +1,5 @@
 """Ray: the same records as in this process, also when workers die. `benchmarks.reliability` removes nodes too."""
 
-import dataclasses
 import json
 import pathlib
 import subprocess
@@ -134,12 +133,10 @@ def test_a_study_is_done_by_workers(bench: Bench, tmp_path: pathlib.Path, monkey
     """They leave the record that this process would leave, where this process looks for it."""
     monkeypatch.setitem(STUDIES, "small", bench.study)
     monkeypatch.setattr(ray_engine, "load_ray", Actor)
-    bench.request = dataclasses.replace(bench.request, bare=True)
     events: list[Event] = []
     RayEngine().run([bench.cell], bench.folder, events.append, lambda: False)
     assert [(event.job, event.state, event.epoch, event.message) for event in events] == [(bench.cell, "done", 6, "")]
     here = Bench(tmp_path / "here", bench.experiment)
-    here.request = bench.request
     by_worker, by_us = bench(), here()
     assert by_worker is not None
     assert by_us is not None

@@ -61,28 +61,28 @@ def main(arguments: list[str] | None = None) -> int:
         module = importlib.import_module(f"lantm.cli.{command}")
         importlib.import_module("lantm.devices").use_all_cores()
         with _warnings_in_one_line():
-            return module.main(rest)
+            return int(module.main(rest))
     except LantmError as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
         print("lantm: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has gone, as in `lantm eval ... | head`
+    except BrokenPipeError:  # the output was closed, as in `lantm eval ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as error:  # a disk that is full, a folder that is not ours to read
+    except OSError as error:  # a full disk, a folder without permission
         return _refuse(str(error))
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
         return _refuse("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
-    except SystemExit as ending:  # --help, or a reader of a table that has gone
+    except SystemExit as ending:  # --help, or the output of a table was closed
         return int(ending.code or 0)
 
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Our own warnings are written for the person at the terminal: without a place in the code."""
+    """Shows our own warnings in one line, without their place in the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", LantmWarning)
         show = warnings.showwarning
@@ -98,11 +98,11 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 
 def _refuse(reason: str) -> int:
-    """Says in one line why not."""
+    """Prints an error in one line; returns the exit status."""
     print(f"lantm: {' '.join(reason.split())}", file=sys.stderr)
     return 2
 
 
 def entry() -> None:
-    """What the installed script calls."""
+    """The entry point of the installed script."""
     sys.exit(main())

@@ -36,7 +36,7 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "demo", arguments)
-    # What is wrong with the flags is said before anything else.
+    # Errors in the flags are reported first.
     dataclasses.replace(preset("copy", "lantm-invnorm", "demo"), seeds=chosen.seeds)
     print(_INTRODUCTION)
     run = str(free_path(chosen.out))

@@ -21,14 +21,14 @@ from lantm.training import Experiment, score_rows
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Score every seed of a run at any lengths, on fresh problems; of a text, the perplexity of every seed.
+    """Score every seed of a run at any lengths, on fresh problems; for a text, the perplexity of every seed.
 
     Lengths and scales are compiled once, together. 1x are the lengths trained on, 2x the range above them up
     to twice the longest, and from 3x on exactly that multiple of the longest. Where inputs are long, machines read
     through an index, which bounds its own error.
 
-    A text is read in columns side by side, each of which begins without a past; state and memory are carried along a
-    column. --batch-size 1 reads it from beginning to end in one.
+    A text is read in columns side by side, each from the initial state; state and memory are carried along a column.
+    --batch-size 1 reads it from beginning to end in one column.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
@@ -36,7 +36,7 @@ class Arguments:
     task: str | None = None
     """Score on another task of the same symbols: programs[kinds=loop], reverse for a machine that copies."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, if it is no longer where it was."""
+    """The folder of the text, if it has moved."""
     lengths: tuple[int, ...] = ()
     """Exact lengths to score at."""
     scales: tuple[int, ...] = ()
@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _other_task(source: Source, experiment: Experiment) -> Task:
-    """The experiment's task, if machines of the other one know its symbols."""
+    """The experiment's task, if it has the symbols that the machines were trained on."""
     other = experiment.build_task()
     if not isinstance(source, Task) or _symbols(other) != _symbols(source):
         raise LantmError(

@@ -1,4 +1,4 @@
-"""What a person sees of a grid: a live table of its jobs, and the results of a sweep."""
+"""The display of a grid: a live table of its jobs, and the results of a sweep."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from lantm.cli.progress import TestLines
 from lantm.grids import Event, Job, Sweep
 from lantm.report import plain_table
 
-_ROWS = 16  # of jobs at most: what runs comes first
+_ROWS = 16  # at most; running jobs come first
 _ORDER = ("running", "failed", "stopped", "waiting", "done")
 _STYLES = {"running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "dim", "done": "green"}
 
@@ -30,7 +30,7 @@ class GridDisplay:
         self._console = console
         self._states = {job.run_name: Event(job, "waiting") for job in jobs}
         self._lines = {job.run_name: TestLines(job.experiment) for job in jobs if detailed}
-        self._first: dict[str, int] = {}  # the epoch a job was at when it was first heard of
+        self._first: dict[str, int] = {}  # the epoch of a job at its first event
         self._began = time.monotonic()
         self._live = Live(console=console, transient=True, refresh_per_second=2, get_renderable=self.table)
         self._shown = console.is_terminal and bool(jobs)
@@ -47,7 +47,7 @@ class GridDisplay:
             self._live.stop()
 
     def update(self, event: Event) -> None:
-        """Shows what happened."""
+        """Shows an event."""
         name = event.job.run_name
         before = self._states[name].state
         self._first.setdefault(name, event.epoch if event.state == "running" else 0)
@@ -64,7 +64,7 @@ class GridDisplay:
             say(self._console, f"{event.state:<8}{name}, {describe(event.job)}{message} {counted}{left}")
 
     def left(self) -> float:
-        """Seconds left, if the rest goes as fast as what was trained since the start."""
+        """Estimated seconds left, at the speed since the start."""
         done = todo = 0.0
         for name, event in self._states.items():
             epochs, problems = event.job.experiment.recipe.epochs, event.job.problems
@@ -77,7 +77,7 @@ class GridDisplay:
         return todo * (time.monotonic() - self._began) / done if done else 0.0
 
     def table(self) -> Table:
-        """The jobs, those that run first, with how many there are of each kind."""
+        """The jobs, running ones first, with the number in each state."""
         events = sorted(self._states.values(), key=lambda event: _ORDER.index(event.state))
         counts = {state: sum(event.state == state for event in events) for state in _ORDER}
         title = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
@@ -109,7 +109,7 @@ def describe(job: Job) -> str:
 def summary_table(sweep: Sweep, rows: Sequence[dict[str, Any]], tests: Mapping[str, Sequence[str]]) -> Table:
     """A line per combination, over its seeds."""
     table = plain_table("coarse scores, or perplexities, of the best weights on fresh problems; solved: seeds at 99%")
-    # What is the same in all lines is left out.
+    # Settings that are the same in all lines are left out.
     given = ("task", "model", *sweep.varied)
     labels = [name for name in rows[0] if name == "task" or (name in given and len({row[name] for row in rows}) > 1)]
     for name in labels:

@@ -1,4 +1,4 @@
-"""Doing the jobs of a grid from the command line: the engine, the time limit, Ctrl-C and the display."""
+"""Running the jobs of a grid from the command line: the engine, the time limit, Ctrl-C and the display."""
 
 import contextlib
 import time
@@ -16,7 +16,7 @@ EngineName = Literal["local", "ray"]
 
 
 class Outcome(NamedTuple):
-    """How it ended."""
+    """The jobs that were stopped or failed."""
 
     stopped: list[Job]
     failed: list[Job]
@@ -43,7 +43,7 @@ def make_engine(name: EngineName, address: str | None, cpus: int, gpus: float | 
 
 
 def check_minutes(minutes: float | None) -> None:
-    """Refuses a time limit that is none."""
+    """Raises a `LantmError` unless the time limit is positive."""
     if minutes is not None and not minutes > 0:
         raise LantmError(f"minutes is {minutes}: give a number above 0")
 
@@ -56,7 +56,7 @@ def do_jobs(
     minutes: float | None,
     detailed: bool = False,
 ) -> Outcome:
-    """Does jobs until they are done, the time is over or Ctrl-C; `detailed` shows every test of a training."""
+    """Runs jobs until they are done, the time is over or Ctrl-C; `detailed` shows every test of a training."""
     ending = None if minutes is None else time.monotonic() + 60 * minutes
     states: dict[str, str] = {}
     with contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""`lantm info`: what there is, and how many parameters a model has."""
+"""`lantm info`: what can be trained, and the number of parameters of a model."""
 
 import dataclasses
 import pathlib

@@ -8,7 +8,7 @@ from lantm.training import Experiment, RunFolder
 
 
 def open_trained(name: str | pathlib.Path, data: pathlib.Path | None = None) -> Trained:
-    """The machines of a run folder, a file or the zoo; `data` is the folder of their text, where it has moved."""
+    """The machines of a run folder, a file or the zoo; `data` is the folder of their text, if it has moved."""
     run = RunFolder(pathlib.Path(name))
     if run.exists():
         prepare_devices(run.experiment())
@@ -16,6 +16,6 @@ def open_trained(name: str | pathlib.Path, data: pathlib.Path | None = None) -> 
 
 
 def prepare_devices(experiment: Experiment) -> None:
-    """A text's large vocabulary makes large matrices: a product of them keeps all cores busy as one device."""
+    """For a text, makes all cores one device: its matrices are large enough to keep them busy."""
     if experiment.reads_text:
         use_one_device()

@@ -1,4 +1,4 @@
-"""What a person sees while machines learn."""
+"""The display during training."""
 
 import numpy as np
 from rich.console import Console
@@ -10,7 +10,7 @@ from lantm.training import Experiment, Progress
 
 
 class TrainingDisplay(Display):
-    """How far training is, and a line per test that stays."""
+    """A progress bar, and a permanent line per test."""
 
     def __init__(self, console: Console, experiment: Experiment):
         """Nothing is shown before it is entered."""
@@ -18,7 +18,7 @@ class TrainingDisplay(Display):
         self._lines = TestLines(experiment)
 
     def update(self, progress: Progress) -> None:
-        """Shows how far an epoch is, and how it ended."""
+        """Shows the progress of an epoch, and its result."""
         self._progress.update(
             self._bar,
             total=progress.epochs * progress.batches,
@@ -40,7 +40,7 @@ class TestLines:
         self._headed = False
 
     def status(self, progress: Progress) -> str:
-        """How an epoch is going."""
+        """The state of an epoch in a few words."""
         best, median = (function(_finite(progress.loss)) for function in (np.min, np.median))
         if self._text:
             return f"perplexity {np.exp(best):.1f}, {progress.per_second:,.0f} words/s"

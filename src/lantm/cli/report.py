@@ -27,7 +27,7 @@ class Arguments:
     run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, if it is no longer where it was."""
+    """The folder of the text, if it has moved."""
     open: bool = False
     """Open the page in the browser."""
     json: bool = False

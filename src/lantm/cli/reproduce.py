@@ -97,7 +97,7 @@ def main(arguments: list[str]) -> int:
 def _reproduced(
     study: Study, cells: list[Cell], chosen: Arguments, console: Console
 ) -> tuple[list[dict[str, Any]], Outcome]:
-    """The results of all cells that have one in the end: stored ones are taken, the others are trained."""
+    """The results of all cells: stored ones are used, the others are trained."""
     results = chosen.out or pathlib.Path("runs/quick" if chosen.request.quick else "results")
     folder = study.folder(chosen.runs, results)
     engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)
@@ -121,12 +121,12 @@ def _train_missing(cells: list[Cell], folder: GridFolder, engine: Any, console: 
 
 
 def _description() -> str:
-    """What the command is, with a line for every table."""
+    """The description of the command, with a line for every table."""
     return described(Arguments, *(f"{study.name}: {study.summary}." for study in STUDIES.values()))
 
 
 def _asked(chosen: Arguments) -> tuple[Study, Request]:
-    """The study and what is asked of it."""
+    """The study and the request."""
     request = chosen.request
     if chosen.study not in STUDIES:
         raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)}")

@@ -33,9 +33,9 @@ class Arguments:
     order of time): an overview, the beginning and the end. gates: when heads jumped and when they kept going. answer:
     what was expected and what was answered; for arithmetic the worked problem. The first mistake is marked in each.
 
-    Of a text, the problem is a stretch of its validation part, and there is a fourth figure. heads: where the heads
+    For a text, the problem is a stretch of its validation part, and there is a fourth figure. heads: where the heads
     went while a whole part of the text was read. The paper saw read and write locations in two distant clusters, and
-    keys that blew up; the figures behind the picture are printed.
+    suspected that keys blow up; the measured distances and norms are printed.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
@@ -51,7 +51,7 @@ class Arguments:
     weights: Which = "best"
     """The weights with the best periodic test, or the last ones."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, if it is no longer where it was."""
+    """The folder of the text, if it has moved."""
     part: Part = "valid"
     """Which part of a text is read for the figure of the heads."""
     batch_size: int | None = None
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     if chosen.batch_size is not None and chosen.batch_size < 1:
         raise LantmError(f"batch-size is {chosen.batch_size}: give a whole number from 1 on")
-    with style():  # what is missing is said before anything is computed
+    with style():  # without matplotlib, fails before anything is computed
         pass
     machines = open_trained(chosen.run, chosen.data)
     experiment = machines.experiment
@@ -124,7 +124,7 @@ def main(arguments: list[str]) -> int:
 def _heads(
     machines: Trained, text: Text, chosen: Arguments, folder: pathlib.Path
 ) -> tuple[dict[str, Any], list[str], list[pathlib.Path]]:
-    """Where the heads went in a part of a text: the figures, sentences about them, and the picture's files."""
+    """Where the heads went in a part of a text: the findings, sentences about them, and the picture's files."""
     model = machines.model(chosen.seed, chosen.weights)
     assert isinstance(model, Lantm)
     columns = chosen.batch_size or machines.experiment.recipe.batch_size
@@ -145,7 +145,7 @@ def _heads(
 
 
 def _problem(machines: Trained, chosen: Arguments) -> tuple[str, Batch]:
-    """The problem, and what it is called."""
+    """The problem and its name."""
     if chosen.input is not None:
         return "given input", machines.source.encode(chosen.input)
     length = machines.source.train_lengths.largest if chosen.length is None else chosen.length

@@ -51,7 +51,7 @@ class Arguments(Generic[Machine]):
     recipe: str = "paper"
     """Which settings to begin with: paper (the paper's), robust (ours), demo (short, for a laptop)."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, for the task `text`; with --resume, if it is no longer where it was."""
+    """The folder of the text, for the task `text`; with --resume, if it has moved."""
     vocabulary: int = 10_000
     """The most words of a text to distinguish; the rest of the training text's words are <unk>."""
     seeds: int = 8
@@ -72,7 +72,7 @@ class Arguments(Generic[Machine]):
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    # Names first: they decide which machine there is and what the other flags' defaults are.
+    # Names first: they determine the machine and the defaults of the other flags.
     names = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     names.add_argument("--model", default="lantm-invnorm")
     names.add_argument("--recipe", default="paper")
@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
             raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
     task = rest[0] if rest and not rest[0].startswith("-") else "copy"
     chosen = _chosen(preset(task, known.model, known.recipe), arguments)
-    if chosen.task != task:  # it came behind other flags, and has other defaults
+    if chosen.task != task:  # it came after other flags, and has other defaults
         chosen = _chosen(preset(chosen.task, known.model, known.recipe), arguments)
     experiment = Experiment(
         task=chosen.task,
@@ -107,7 +107,7 @@ def main(arguments: list[str]) -> int:
         text=None if chosen.data is None else TextFiles.of(chosen.data, chosen.vocabulary),
     )
     prepare_devices(experiment)
-    # What is wrong with the task or the machine is said before anything is written.
+    # Errors in the task or the machine are reported before anything is written.
     source = experiment.source()
     account(experiment.machine, source.vocabulary)
     path = chosen.out or free_path(pathlib.Path("runs") / usual_name(experiment))
@@ -115,7 +115,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
-    """What the flags make of an experiment."""
+    """The flags, with the defaults of an experiment."""
     form: Any = Arguments[LstmConfig] if defaults.model == "lstm" else Arguments[LantmConfig]
     default = form(
         task="",
@@ -125,7 +125,9 @@ def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
         recipe=defaults.recipe_name,
         seeds=defaults.seeds,
     )
-    return parse(form, "train", arguments, default=required(default, "task"), config=(tyro.conf.OmitArgPrefixes,))
+    flat = (tyro.conf.OmitArgPrefixes,)
+    chosen: Arguments[Any] = parse(form, "train", arguments, default=required(default, "task"), config=flat)
+    return chosen
 
 
 def _resume(folder: RunFolder, data: pathlib.Path | None, as_json: bool) -> int:
@@ -133,7 +135,7 @@ def _resume(folder: RunFolder, data: pathlib.Path | None, as_json: bool) -> int:
     prepare_devices(experiment)
     source = experiment.source(data)
     if folder.has_checkpoint():
-        load_learners(folder, experiment, source)  # what is wrong with it is said before anything else
+        load_learners(folder, experiment, source)  # its errors are reported first
     return _train(experiment, source, folder, True, as_json)
 
 

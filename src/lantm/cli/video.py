@@ -37,7 +37,7 @@ class Arguments:
     rate: int = 20
     """Frames a second."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, if it is no longer where it was."""
+    """The folder of the text, if it has moved."""
     out: pathlib.Path | None = None
     """The file: .gif, or .mp4 with the extra `lantm[video]`. By default RUN/video-seed-N.gif."""
     json: bool = False
@@ -74,13 +74,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _best_recorded(trained: Trained) -> int:
-    """Of the recorded seeds, that with the best test."""
+    """The recorded seed with the best test."""
     recorded = trained.experiment.recorded
     return recorded[int(trained.merits[: len(recorded)].argmax())] if recorded else trained.seeds[0]
 
 
 def _reel(trained: Trained, seed: int, every: int) -> Reel:
-    """What was recorded of a seed, with its losses and scores."""
+    """The recordings of a seed, with its losses and scores."""
     folder, history, experiment, source = trained.folder, trained.history, trained.experiment, trained.source
     assert folder is not None
     assert history is not None

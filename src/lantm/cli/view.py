@@ -23,7 +23,7 @@ from lantm.report.pages.viewer import (
 )
 from lantm.trained import Trained, Which
 
-_MOST_SEEDS = 8  # in a page, unless they are asked for
+_MOST_SEEDS = 8  # per page, unless more are requested
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Arguments:
     draw: int = 0
     """Which random problems: another number draws others."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, if it is no longer where it was."""
+    """The folder of the text, if it has moved."""
     out: pathlib.Path | None = None
     """The page to write; by default view.html in the run folder, or here for the zoo."""
     open: bool = False
@@ -92,12 +92,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _name(source: Trained) -> str:
-    """What a run is called on the page."""
+    """The name of a run on the page."""
     return pathlib.Path(source.name).resolve().name
 
 
 def _machines(source: Trained, chosen: Arguments, named: bool) -> list[Machine]:
-    """The machines that were asked for, the best first unless they were named."""
+    """The requested machines, by default the best first."""
     task = source.source
     if chosen.input is not None:
         problems = [written_problem(task, chosen.input)]
@@ -118,7 +118,7 @@ def _machines(source: Trained, chosen: Arguments, named: bool) -> list[Machine]:
 
 
 def _first_problem(machine: Machine) -> int:
-    """The problem to show first: the longest that was trained on, where it is there."""
+    """The problem to show first: the longest that was trained on, if it is among them."""
     names = [problem.name for problem in machine.problems]
     trained = f"length {machine.task.train_lengths.largest}"
     return names.index(trained) if trained in names else 0

@@ -1,4 +1,4 @@
-"""The part of a run that counts: the steps in which a machine answers."""
+"""The steps of a run that are scored: those in which a machine answers."""
 
 from typing import NamedTuple
 

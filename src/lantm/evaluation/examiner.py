@@ -1,7 +1,7 @@
 """Examiners: the machines of all seeds, tested on fresh problems of a task or on the parts of a text.
 
-Problems are drawn by number: a test says for which purpose and with which counter. So what chooses weights, what
-chooses seeds and what is reported are scored on different problems.
+A test draws its problems by a purpose and a counter. So the problems that select weights, those that select seeds and
+those of reported figures are different.
 """
 
 import abc
@@ -27,7 +27,7 @@ from lantm.tasks import Lengths, Task, Text
 from lantm.tasks.corpus import Part
 
 Seeds = Int[Array, " seeds"] | Int[np.ndarray, " seeds"]
-BATCH = 32  # problems of one length that are scored together, unless told otherwise
+BATCH = 32  # problems of one length that are scored together, by default
 
 
 PARTS: dict[str, Part] = {"validation": "valid", "test": "test"}
@@ -35,7 +35,7 @@ PARTS: dict[str, Part] = {"validation": "valid", "test": "test"}
 
 
 class Draw(NamedTuple):
-    """Which fresh problems, and how many; a text has only its own words and ignores this."""
+    """Which fresh problems, and how many; texts ignore it."""
 
     problems: int
     purpose: int
@@ -43,12 +43,12 @@ class Draw(NamedTuple):
 
 
 def choosing(problems: int) -> Draw:
-    """Problems that decide which seed is the best."""
+    """Problems by which the best seed is selected."""
     return Draw(problems, EVALUATE, 0)
 
 
 def reporting(problems: int, draw: int = 1) -> Draw:
-    """Problems that give the figures reported: those `lantm eval` draws unless told otherwise."""
+    """Problems for reported figures: those that `lantm eval` draws by default."""
     return Draw(problems, EVALUATE, draw)
 
 
@@ -64,7 +64,7 @@ class ProblemExaminer(Examiner):
     """Scores on problems of a task at several lengths, by one compiled program."""
 
     def __init__(self, task: Task, lengths: Mapping[str, Lengths], seeds: int, batch_size: int = BATCH):
-        """`lengths` by the label that each is shown under; `seeds` is how many models are tested at once."""
+        """`lengths` by the label of each test; `seeds` is the number of models that are tested at once."""
         self._lengths, self._batch_size = lengths, batch_size
         self._mesh = device_mesh(seeds)
         longest = max(one.largest for one in lengths.values())
@@ -96,7 +96,7 @@ class TextExaminer(Examiner):
     """Reads parts of a text with the machines of all seeds and carries their state and memory along."""
 
     def __init__(self, text: Text, parts: Mapping[str, Part], seeds: int, batch_size: int = BATCH):
-        """`parts` by the label that each is shown under; a part is read in `batch_size` columns side by side."""
+        """`parts` by the label of each test; a part is read in `batch_size` columns side by side."""
         self._mesh = device_mesh(seeds)
         self._parts = {label: text.pieces(part, batch_size) for label, part in parts.items()}
         self._tokens = {label: len(text.corpus.part(part)) for label, part in parts.items()}
@@ -106,7 +106,7 @@ class TextExaminer(Examiner):
         found: dict[str, Measured] = {}
         for label, pieces in self._parts.items():
             surprises = jax.device_get(_reading(self._mesh)(placed, pieces))
-            # Sums of sums of many pieces: in double precision nothing is lost.
+            # The sum over many pieces needs double precision.
             total = surprises.astype(np.float64).sum(axis=1)
             found[label] = Perplexity(total / self._tokens[label], self._tokens[label])
         return found

@@ -1,4 +1,4 @@
-"""Where the heads of a machine go on a long text, and how much of the memory its readings take in."""
+"""Where the heads of a machine go on a long text, and over how much of the memory its readings are spread."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ from lantm.machine.memory import visible
 class Footprints(NamedTuple):
     """What the heads did at every step of a text, in every column; read heads come before write heads."""
 
-    keys: Float[Array, "time batch heads key"]  # where they are drawn, in a key space with a rim
+    keys: Float[Array, "time batch heads key"]  # in a key space with a rim, coordinates of the drawing
     shared: Float[Array, "time batch read_heads"]  # how many memories a reading is spread over: 1 / sum of squares
-    remembered: Int[Array, " time"]  # how many there were to read
+    remembered: Int[Array, " time"]  # the number of memories that could be read
 
 
 class Findings(NamedTuple):
@@ -28,10 +28,10 @@ class Findings(NamedTuple):
     last_read_norm: float  # in the last
     first_write_norm: float
     last_write_norm: float
-    distance: float  # between the read key and the middle of the memories there are, in the second half
-    spread: float  # of these memories around their middle: root mean square
+    distance: float  # between the read key and the centre of the memories, in the second half
+    spread: float  # root mean square distance of these memories from their centre
     shared_over: float  # memories that a reading is spread over, in the second half
-    remembered: float  # memories there were, in the second half
+    remembered: float  # memories that could be read, in the second half
 
 
 def follow(model: Lantm, text: Int[Array, "time batch"]) -> Footprints:
@@ -59,7 +59,7 @@ def follow(model: Lantm, text: Int[Array, "time batch"]) -> Footprints:
 
 
 def find(model: Lantm, steps: Footprints) -> Findings:
-    """What the footprints say about clusters and about keys that grow."""
+    """Clusters and growth of keys, computed from the footprints."""
     keys = np.asarray(steps.keys, np.float64)
     reads, writes = keys[:, :, : model.config.read_heads], keys[:, :, model.config.read_heads :]
     norms = [np.linalg.norm(locations, axis=-1) for locations in (reads, writes)]
@@ -67,7 +67,7 @@ def find(model: Lantm, steps: Footprints) -> Findings:
     distances, spreads = [], []
     remembered = np.asarray(steps.remembered)
     heads = model.config.write_heads
-    for at in range(max(half, 1), len(keys), few):  # at a hundred moments or so of the second half
+    for at in range(max(half, 1), len(keys), few):  # at approximately fifty steps of the second half
         memories = writes[max(0, at - max(1, remembered[at] // heads)) : at]
         middle = memories.mean(axis=(0, 2))
         distances.append(np.linalg.norm(reads[at] - middle[:, None], axis=-1))

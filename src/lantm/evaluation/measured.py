@@ -1,6 +1,6 @@
-"""What a test finds out about every seed, and which seed is the best by it.
+"""The figures of a test for every seed, and which seed is the best by them.
 
-The best weights of a seed, the best start of a seed and the best seed of a run are all chosen by the functions here.
+The best weights of a seed, the best start of a seed and the best seed of a run are all selected by the functions here.
 """
 
 import abc
@@ -23,7 +23,7 @@ class Measured(abc.ABC):
 
     @abc.abstractmethod
     def ranking(self, select_by: Score) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
-        """The figure that seeds are ranked by, larger is better, and the one that decides between equals."""
+        """The figure that seeds are ranked by, larger is better, and the one that breaks ties."""
 
     @property
     @abc.abstractmethod
@@ -57,12 +57,12 @@ def merits(tests: Sequence[Measured], select_by: Score, shorter_first: bool = Fa
 
 
 def best_seed(tests: Sequence[Measured], select_by: Score) -> int:
-    """The place of the seed with the best mean over the tests; between equals, by the other score."""
+    """The index of the seed with the best mean over the tests; the other score breaks ties."""
     first, second = np.mean([test.ranking(select_by) for test in tests], axis=0)
     first, second = (np.where(np.isnan(values), -np.inf, values) for values in (first, second))
     return int(np.lexsort((second, first))[-1])
 
 
 def rounded(value: Any, digits: int) -> float | None:
-    """A JSON number; JSON has no word for infinity or nan."""
+    """A JSON number; JSON has no infinity and no nan."""
     return round(float(value), digits) if np.isfinite(value) else None

@@ -20,13 +20,13 @@ class Perplexity(Measured):
     """The perplexity of a text for every seed."""
 
     losses: Float[np.ndarray, " seeds"]  # mean surprise per word, in nats
-    tokens: int  # words of the text, line ends among them: all of them count
+    tokens: int  # words of the text, including line ends
 
     @property
     def values(self) -> Float[np.ndarray, " seeds"]:
         """The perplexity of every seed; infinite where the loss is too large for a finite one."""
         with np.errstate(over="ignore"):
-            return np.exp(self.losses)
+            return np.asarray(np.exp(self.losses))
 
     def ranking(self, select_by: Score) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
         return -self.losses, np.zeros_like(self.losses)

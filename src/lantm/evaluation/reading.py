@@ -1,4 +1,4 @@
-"""Reading a text piece by piece: what a machine carries on from each piece to the next."""
+"""Reading a text piece by piece, with state and memory carried from each piece to the next."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from lantm.machine.lantm import Carried
 
 
 def begin(model: Model, batch_size: int, steps: int) -> PyTree:
-    """What a machine starts a text with, with room for what its memory keeps and for one piece of `steps` more."""
+    """The initial state for a text, with room for a full memory and one more piece of `steps` words."""
     slots = 0
     if isinstance(model.config, LantmConfig):
         assert model.config.memory_limit is not None
@@ -26,16 +26,16 @@ def read_piece(
     carried = jax.tree.map(lambda new, old: jnp.where(at == 0, new, old), fresh, carried)
     if isinstance(carried, Carried):
         carried = carried._replace(window=_window(model.config, fresh.window, at * steps))
-    # Numbers known when it is compiled: loops of known length need not ask the host whether they go on.
+    # Constants at compile time: loops of known length do not wait for the host.
     schedule = Schedule(jnp.asarray(steps, jnp.int32), jnp.full(batch_size, steps, jnp.int32))
     return model.run(inputs, schedule, carried)
 
 
 def _window(config: LantmConfig, start: Window, steps: Int[Array, ""]) -> Window:
-    """Which slots hold memories after so many steps, the oldest in the first.
+    """The slots that hold memories after this many steps; the oldest is in the first.
 
-    It follows from the number of steps alone, so it is the same for all seeds, where what is carried is each seed's
-    own: slices of the memory are then at one place for all seeds (see `lantm.machine.loops`).
+    It follows from the number of steps alone, so it is the same for all seeds, and slices of the memory are at the same
+    index for all seeds (see `lantm.machine.loops`).
     """
     first, end = config.policy.window(start, config.write_heads * steps)
     return Window(jnp.zeros_like(first), end - first)

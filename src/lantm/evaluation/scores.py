@@ -1,6 +1,6 @@
 """Fine and coarse scores of every seed, and where answers first go wrong.
 
-Fine is the share of answer symbols that are right, the end symbol included; coarse is the share of answers
+Fine is the percentage of answer symbols that are right, including the end symbol; coarse is the percentage of answers
 that are right as a whole (section 4.1 of the paper).
 """
 
@@ -16,7 +16,7 @@ from lantm.tasks import Lengths
 
 
 class Marks(NamedTuple):
-    """How single problems went."""
+    """The result of every problem."""
 
     right: Int[Array, "*problems"]  # answer symbols that are right
     size: Int[Array, "*problems"]  # answer symbols
@@ -28,7 +28,7 @@ def mark(
     targets: Int[Array, "answer batch"],
     mask: Bool[Array, "answer batch"],
 ) -> Marks:
-    """Compares answers with what was expected where the mask says so."""
+    """Compares answers with the targets where the mask is true."""
     wrong = (predicted != targets) & mask
     size = jnp.sum(mask, axis=0)
     # Positions count from the first symbol of each problem's own answer.
@@ -44,12 +44,12 @@ class Scores(Measured):
     lengths: Lengths
     coarse: Float[np.ndarray, " seeds"]  # percent
     fine: Float[np.ndarray, " seeds"]  # percent
-    first_error: Float[np.ndarray, " seeds"]  # median over wrong answers, as a share of the answer; nan: none
+    first_error: Float[np.ndarray, " seeds"]  # median over wrong answers, as a fraction of the answer; or nan
     problems: int
 
     @classmethod
     def of(cls, lengths: Lengths, marks: Marks) -> "Scores":
-        """Sums up marks of shape (seeds, batches, batch)."""
+        """The scores from marks of shape (seeds, batches, batch)."""
         right, size, first = (np.asarray(field).reshape(field.shape[0], -1) for field in marks)
         whole = right == size
         place_of_error = np.where(whole, np.nan, first / size)

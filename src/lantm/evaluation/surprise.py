@@ -1,8 +1,8 @@
 """The loss over a large vocabulary, where the output layer is most of the work.
 
-The logits of a piece are one matrix product, the bias one more row of the matrix: on a CPU, adding it afterwards
-takes as long as half a product. Their gradient is written out: the probabilities less the words that came. It is
-made in one pass over the logits, and nothing of their size is kept besides them.
+The logits of a piece are one matrix product, with the bias as one more row of the matrix: on a CPU, adding it
+afterwards takes as long as half a product. Their gradient is written out: the probabilities minus the one-hot targets.
+It is computed in one pass over the logits, and no other array of that size is stored.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from lantm.machine.model import Linear
 
-# Matrices of a GPU's fast units have rows in multiples of this.
+# The tensor cores of a GPU want rows in multiples of this.
 _ALIGNED = 8
 
 
@@ -23,7 +23,7 @@ def total_surprise(
     targets: Int[Array, "steps batch"],
     mask: Bool[Array, "steps batch"],
 ) -> Float[Array, ""]:
-    """The negative log likelihood of the target words, in nats, summed over those that the mask lets count."""
+    """The negative log likelihood of the target words, in nats, summed where the mask is true."""
     cells, vocabulary = readout.weight.shape
     filling = -(cells + 1) % _ALIGNED
     weight = jnp.concatenate([readout.weight, readout.bias[None], jnp.zeros((filling, vocabulary))])

@@ -1,4 +1,4 @@
-"""Grids: many trainings as one piece of work. A sweep is a grid; a study is a grid with a paper's figures beside it."""
+"""Grids of trainings. A sweep is a grid; a study is a grid with a paper's figures beside it."""
 
 from lantm.grids.cell import Cell
 from lantm.grids.engine import Engine, Event, InProcess

@@ -24,20 +24,20 @@ from lantm.training import Experiment, History, Row, score_row
 
 @dataclasses.dataclass(frozen=True)
 class Cell(Job):
-    """An experiment, the scales it is scored at, and what the paper has there."""
+    """An experiment, the scales it is scored at, and the paper's figures."""
 
     experiment: Experiment
     figures: Mapping[str, Mapping[str, int]]
-    """The paper's, by the label of a test, where it has any."""
+    """The paper's figures by the label of a test, where it has any."""
     request: Request
     scales: tuple[int, ...] = ()
     """Multiples of the training lengths; a text has none."""
     varied: str = ""
     """What distinguishes its training from the preset's, as a part of names."""
     suffix: str = ""
-    """What distinguishes its result from another of the same training."""
+    """What distinguishes its result from others of the same training."""
     extra: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Labels besides task and model, which are also in every row."""
+    """Further labels besides task and model; they are also in every row."""
     study: str = ""
     """The study it belongs to."""
     command: str = ""
@@ -45,12 +45,12 @@ class Cell(Job):
 
     @property
     def machine_name(self) -> str:
-        """What its machine is called in the zoo."""
+        """The name of its machine in the zoo."""
         return "-".join(filter(None, [usual_name(self.experiment), file_name(self.varied)]))
 
     @property
     def run_name(self) -> str:
-        """Cells of different studies that share a training share it."""
+        """The name of its run folder; cells of different studies with the same training share it."""
         quick = "quick" if self.request.quick else ""
         if self.experiment.reads_text:
             return "-".join(filter(None, ["language", self.experiment.model, file_name(self.varied), quick]))
@@ -58,12 +58,12 @@ class Cell(Job):
 
     @property
     def name(self) -> str:
-        """What its result is called, within its study."""
+        """The name of its result, within its study."""
         return self.run_name.removeprefix("language-") + self.suffix
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What it is chosen by: its task, its model, and whatever else distinguishes it."""
+        """The labels it is selected by: its task, its model, and further ones."""
         return {"task": self.experiment.task, "model": self.experiment.model, **self.extra}
 
     @property
@@ -71,14 +71,14 @@ class Cell(Job):
         return not self.request.bare
 
     def check(self) -> None:
-        """Raises a `LantmError` for what cannot be trained or scored, before anything is done."""
+        """Raises a `LantmError` if it cannot be trained or scored."""
         source = self.experiment.source()
         if isinstance(source, Task):
             for scale in self.scales:
                 source.check_length(source.lengths_at(scale).largest)
 
     def stored(self, folder: GridFolder) -> Record | None:
-        """The stored result, if it is of this cell and there is no newer training of it."""
+        """The stored result, if it belongs to this cell and there is no newer training."""
         record = folder.record(self.name)
         if record is None or not self.matches(record):
             return None
@@ -86,7 +86,7 @@ class Cell(Job):
         return None if run.exists() and run.provenance() != record.get("trained") else record
 
     def matches(self, record: Mapping[str, Any]) -> bool:
-        """Whether a stored result is of this very cell. Unless asked for, the number of seeds may be another."""
+        """Whether a stored result belongs to this cell. The number of seeds may differ, unless one was requested."""
         rows = record.get("rows")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             return False
@@ -98,13 +98,13 @@ class Cell(Job):
             return False
         if self.experiment.reads_text:
             return True
-        # Problems come in whole batches, so there may be a few more than were asked for.
+        # Problems come in whole batches, so there may be a few more than requested.
         return [row.get("scale") for row in rows] == [f"{scale}x" for scale in self.scales] and all(
             isinstance(row.get("problems"), int) and row["problems"] >= self.request.problems for row in rows
         )
 
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
-        """One record: its rows, configuration, tests, and where it was trained and scored."""
+        """One record: its rows, configuration and tests, and where it was trained and scored."""
         experiment, history, run = trained.experiment, trained.history, trained.folder
         assert history is not None
         assert run is not None
@@ -137,7 +137,7 @@ class Cell(Job):
         return {self.name: record}
 
     def _scored(self, trained: Trained, history: History) -> tuple[list[Row], list[Row]]:
-        """The rows of the best weights and of the last ones. The best seed is chosen on other problems."""
+        """The rows of the best weights and of the last ones. The best seed is selected on other problems."""
         problems, select_by = self.request.problems, trained.experiment.recipe.select_by
         examiner = trained.examiner(trained.source, lengths_or_parts(trained.source, self.scales))
         best, last = (
@@ -159,7 +159,7 @@ class Cell(Job):
         return rows, final
 
     def score_machine(self, machine: Trained) -> Record:
-        """The same of a single machine, without a training."""
+        """The record of a single machine, without a training."""
         began = time.monotonic()
         scores: dict[str, Measured] = machine.scores(self.scales, problems=self.request.problems)
         rows = [
@@ -186,7 +186,7 @@ class Cell(Job):
 
 
 def _listed(curves: Any) -> dict[str, Any]:
-    """Periodic tests as JSON: the epochs, and at each the figures of all seeds; null where there is no number."""
+    """Periodic tests as JSON: the epochs, and the figures of all seeds at each; null for nan."""
     figures = {
         name: [[None if np.isnan(value) else float(value) for value in of_seeds] for of_seeds in table]
         for name, table in curves.figures.items()
@@ -195,10 +195,10 @@ def _listed(curves: Any) -> dict[str, Any]:
 
 
 def _of_tests(history: History, label: str) -> Row:
-    """What the periodic tests at a scale say of its row.
+    """The columns of a row that come from the periodic tests at its scale.
 
-    The paper's own figures are the best of these tests; an epoch in which a seed is first seen to solve the
-    task is that of a test.
+    The paper's own figures are the best of these tests. The epoch at which a seed solves the task is that of the first
+    test that shows it.
     """
     curves = history.tests.get(label)
     if curves is None or "coarse" not in curves.figures:

@@ -1,4 +1,4 @@
-"""Ours beside the paper's: whether a row reaches the figures of a table."""
+"""Our figures beside the paper's, and whether ours are at least as good."""
 
 import math
 from collections.abc import Mapping
@@ -9,8 +9,7 @@ from lantm.training import Row
 def beside_the_paper(row: Row, figures: Mapping[str, int] | None, quick: bool) -> Row:
     """A row with the paper's figures, and whether ours are at least as good.
 
-    They are compared in whole percent, or whole perplexities, to which the paper rounds its own. A quick version is
-    not compared.
+    They are compared in whole percent, or whole perplexities, as the paper rounds. Quick versions are not compared.
     """
     row = {**row, "paper": None if figures is None else dict(figures), "pass": None}
     if quick:
@@ -27,7 +26,7 @@ def _as_good(name: str, ours: float | None, figure: int) -> bool:
 
 
 def whole(figure: float) -> int:
-    """The nearest whole number; of two that are equally near the larger.
+    """The nearest whole number; halves are rounded up.
 
     >>> whole(99.5), whole(99.49)
     (100, 99)

@@ -1,4 +1,4 @@
-"""Engines: where the jobs of a grid are done. Here: in this process, one after the other."""
+"""Engines run the jobs of a grid. The one here runs them in this process, one after the other."""
 
 import abc
 from collections.abc import Callable, Sequence
@@ -20,20 +20,20 @@ class Event(NamedTuple):
     state: State
     epoch: int = 0
     message: str = ""
-    """Why it failed, or what went wrong but could be mended."""
+    """Why it failed, or a warning."""
     progress: Progress | None = None
-    """How its training is going, where it is done in this process."""
+    """The progress of its training, if it runs in this process."""
 
 
 Tell = Callable[[Event], None]
 
 
 class Engine(abc.ABC):
-    """Does jobs. However it does, the same jobs leave the same records."""
+    """Runs jobs. The same jobs give the same records on every engine."""
 
     @abc.abstractmethod
     def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
-        """Does all jobs, or ends soon after `stop` says so; a job that fails does not keep the others."""
+        """Runs all jobs, or ends soon after `stop` returns True; a failed job does not stop the others."""
 
 
 class InProcess(Engine):
@@ -48,7 +48,7 @@ class InProcess(Engine):
 
 
 def attempt(job: Job, folder: GridFolder, tell: Tell, stop: Stop) -> Event:
-    """Does a job; whatever goes wrong with it is told, stored, and left behind for the next attempt."""
+    """Runs a job; an error is reported and stored, and the job can be tried again."""
     at = 0
 
     def watch(progress: Progress) -> None:
@@ -61,7 +61,7 @@ def attempt(job: Job, folder: GridFolder, tell: Tell, stop: Stop) -> Event:
 
     try:
         done = work(job, folder, watch, stop, warn)
-    except Exception as error:  # a night's sweep does not end with its first failure
+    except Exception as error:  # one failed job must not end a long sweep
         reason = " ".join(str(error).split()) or type(error).__name__
         folder.note_failure(job.run_name, reason)
         return Event(job, "failed", at, reason)

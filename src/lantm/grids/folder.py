@@ -1,4 +1,4 @@
-"""The folder of a grid: what was asked for, what is done, and the trainings themselves.
+"""The folder of a grid: the grid itself, its records, and the trainings.
 
 grid.json      the grid, as its file has it
 records/       one JSON per point or cell, once it is trained and scored; those of a study are in results/STUDY
@@ -32,16 +32,16 @@ class GridFolder:
         self.path = path
         self.records = records or path / "records"
 
-    # What was asked for.
+    # The grid.
 
     def begin(self, asked: dict[str, Any], command: str = "") -> None:
-        """Writes down what is asked for; records of an earlier grid stay, and count where they fit."""
+        """Stores the grid; records of an earlier grid stay and are used where they fit."""
         self.check()
         self.asked_to_stop(False)
         write_json(self._grid_file, {"grid": asked, "command": command, "provenance": provenance()})
 
     def check(self) -> None:
-        """Raises a `LantmError` where there are files that are not of a grid."""
+        """Raises a `LantmError` if the folder has files that do not belong to a grid."""
         try:
             others = {path.name for path in self.path.iterdir()} - {".lock", "locks"}
         except FileNotFoundError:
@@ -52,7 +52,7 @@ class GridFolder:
             raise LantmError(f"{self.path} is not empty and holds no grid: choose another --out")
 
     def asked(self) -> Any:
-        """What was asked for."""
+        """The grid, as it was stored."""
         try:
             return read_json_object(self._grid_file).get("grid")
         except FileNotFoundError as error:
@@ -64,7 +64,7 @@ class GridFolder:
 
     @contextlib.contextmanager
     def locked(self, name: str = "") -> Iterator[None]:
-        """Keeps other processes out, of the grid or of a run; the system releases it when a process dies."""
+        """Locks the grid or a run against other processes; the system releases the lock when a process dies."""
         path = self.path / "locks" / f"{name}.lock" if name else self.path / ".lock"
         lock = filelock.FileLock(path, timeout=60 if name else 0)
         try:
@@ -82,21 +82,21 @@ class GridFolder:
         finally:
             lock.release()
 
-    # What is done.
+    # Records.
 
     def record_file(self, name: str) -> pathlib.Path:
         """The file of a record."""
         return self.records / f"{name}.json"
 
     def record(self, name: str) -> Record | None:
-        """A record; nothing where there is none. One that cannot be read is a `LantmError`."""
+        """A record; None if there is none. One that cannot be read is a `LantmError`."""
         try:
             return read_json_object(self.record_file(name), "remove it to have it made again")
         except FileNotFoundError:
             return None
 
     def write_record(self, name: str, record: Record) -> None:
-        """Stores a record, whole or not at all."""
+        """Stores a record atomically."""
         write_whole(self.record_file(name), to_text(record).encode())
 
     # Trainings.
@@ -107,22 +107,22 @@ class GridFolder:
         return self.path / "runs"
 
     def run(self, name: str) -> RunFolder:
-        """A run folder, whether there is one or not."""
+        """A run folder, which need not exist."""
         return RunFolder(self.runs / name)
 
     def run_folder(self, name: str, experiment: Experiment, for_people: bool) -> tuple[RunFolder, bool]:
-        """The run folder of an experiment, and whether it was begun before; without recordings unless for people."""
+        """The run folder of an experiment, and whether it existed; without recordings unless `for_people`."""
         run = self.run(name)
         if self.check_run(name, experiment):
             return run, True
-        if run.path.is_dir():  # it was ended before its first file was whole
+        if run.path.is_dir():  # the process ended before its first file was complete
             shutil.rmtree(run.path)
         if not for_people:
             experiment = dataclasses.replace(experiment, recorded_seeds=0)
         return RunFolder.create(run.path, experiment, provenance()), False
 
     def check_run(self, name: str, experiment: Experiment) -> bool:
-        """Whether a training was begun; one with other settings is a `LantmError`."""
+        """Whether the run folder exists; one with other settings is a `LantmError`."""
         run = self.run(name)
         if not run.exists():
             return False
@@ -134,7 +134,7 @@ class GridFolder:
         return True
 
     def move_aside(self, name: str, record: str) -> None:
-        """Makes room for a new training and a new record; what is there is kept, under a name with a number."""
+        """Renames an existing training and record, to make room for new ones."""
         for path in (self.record_file(record), self.runs / name):
             number = 1
             while (aside := path.with_name(f"{path.name}.before-{number}")).exists():
@@ -143,14 +143,14 @@ class GridFolder:
                 path.rename(aside)
 
     def failure(self, name: str) -> str | None:
-        """Why a job failed when it was last tried."""
+        """Why a job failed at the last attempt; None if it did not."""
         try:
             return str(read_json_object(self._failure_file(name))["reason"])
         except (OSError, LantmError, LookupError):
             return None
 
     def note_failure(self, name: str, reason: str | None) -> None:
-        """Remembers why a job failed, or forgets it; a disk that is full cannot be told."""
+        """Stores why a job failed, or deletes it with None; errors, such as a full disk, are ignored."""
         with contextlib.suppress(OSError, LantmError):
             if reason is None:
                 self._failure_file(name).unlink(missing_ok=True)
@@ -160,10 +160,10 @@ class GridFolder:
     def _failure_file(self, name: str) -> pathlib.Path:
         return self.path / "failures" / f"{name}.json"
 
-    # Workers elsewhere.
+    # Workers on other machines.
 
     def asked_to_stop(self, ask: bool | None = None) -> bool:
-        """Whether workers are asked to save and end; with an argument, asks them or no longer does."""
+        """Whether workers are asked to save and end; an argument sets it."""
         path = self.path / "stop"
         with contextlib.suppress(OSError):
             if ask:
@@ -174,7 +174,7 @@ class GridFolder:
 
 
 def same_training(one: Experiment, other: Experiment, any_seeds: bool = False) -> bool:
-    """Whether two experiments train the same machines: what is recorded and where a text lies make no difference."""
+    """Whether two experiments train the same machines; recordings and the folder of a text do not matter."""
 
     def bare(experiment: Experiment) -> Experiment:
         text = experiment.text and dataclasses.replace(experiment.text, folder="")
@@ -185,7 +185,7 @@ def same_training(one: Experiment, other: Experiment, any_seeds: bool = False) -
 
 
 def to_text(record: Record) -> str:
-    """A record as JSON that can be read and compared: a line per field, and a line per row."""
+    """A record as JSON that is easy to read and to compare: a line per field, and a line per row."""
     fields = []
     for name, value in record.items():
         text = json.dumps(value)

@@ -1,4 +1,4 @@
-"""A job: one training of a grid and the records that come of it, the same on every engine."""
+"""A job: one training of a grid and its records, the same on every engine."""
 
 import abc
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class Job(abc.ABC):
     @property
     @abc.abstractmethod
     def run_name(self) -> str:
-        """What its run folder is called. Jobs that share a training share it."""
+        """The name of its run folder. Jobs with the same training share it."""
 
     @property
     def for_people(self) -> bool:
@@ -28,13 +28,13 @@ class Job(abc.ABC):
 
     @property
     def problems(self) -> int:
-        """How many problems, or words per step, its machines are trained on altogether: how long it takes."""
+        """The number of problems that its machines are trained on, as an estimate of its time."""
         recipe = self.experiment.recipe
         return recipe.epochs * recipe.batches * recipe.batch_size * self.experiment.machines
 
     @abc.abstractmethod
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
-        """What is stored of a complete training, by name; `start_merits` are the best tests of every seed's starts."""
+        """The records of a complete training, by name; `start_merits` are the best tests of every seed's starts."""
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -48,12 +48,12 @@ def work(
     stop: Callable[[], bool],
     warn: Callable[[str], None],
 ) -> bool:
-    """Does a job to its end, continuing from what is there, or until `stop` says so. Whether it came to its end."""
+    """Runs a job from where it is until it is complete or `stop` returns True; returns whether it is complete."""
     with folder.locked(job.run_name):
         folder.note_failure(job.run_name, None)
         run, begun = folder.run_folder(job.run_name, job.experiment, job.for_people)
         experiment = run.experiment()
-        # A training that another grid has brought to its end, and that is scored in another way here, has its page.
+        # A training that was completed for another grid, and is only scored here, has its page already.
         reported = run.last_epoch() >= experiment.recipe.epochs and (run.path / REPORT).is_file()
         result = train(experiment, run, job.experiment.source(), begun, watch, stop, warn)
         if not result.complete or stop():

@@ -1,4 +1,4 @@
-"""Packing: points that differ only in seed or learning rate become one experiment, and so one compiled program."""
+"""Packing: points that differ only in seed or learning rate become one experiment and one compiled program."""
 
 import contextlib
 import dataclasses
@@ -32,12 +32,12 @@ class Group(Job):
 
     @property
     def run_name(self) -> str:
-        """Trainings that are scored in several ways share it."""
+        """The name of its run folder, which does not depend on the scoring."""
         trained = " ".join(Point(one, Scoring()).name for one in _singles(self.experiment))
         return f"{slug(self.experiment)}-{digest(trained)}"
 
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
-        """A record per point. All but `made`, which says where and when, follows from the point alone."""
+        """A record per point. Everything except `made`, which says where and when, depends on the point alone."""
         assert trained.history is not None
         assert trained.folder is not None
         scales = () if self.experiment.reads_text else self.scoring.scales
@@ -79,7 +79,7 @@ def _only(measured: Measured, at: int) -> Measured:
 
 
 def point_record(folder: GridFolder, point: Point) -> Record | None:
-    """The record of a point; nothing where there is none, or none that can be used."""
+    """The record of a point; None if there is no usable one."""
     try:
         record = folder.record(point.name)
     except LantmError:
@@ -90,7 +90,7 @@ def point_record(folder: GridFolder, point: Point) -> Record | None:
 
 
 def missing(folder: GridFolder, points: Sequence[Point], largest: int) -> list[Group]:
-    """The groups that have still to be done: those that were begun continue, the other points are packed anew."""
+    """The groups that are not done: those with a run folder continue, the other points are packed."""
     left = dict.fromkeys(point for point in points if point_record(folder, point) is None)
     groups = []
     for scoring in dict.fromkeys(point.scoring for point in left):
@@ -111,7 +111,7 @@ def _begun(folder: GridFolder, scoring: Scoring) -> Iterator[Group]:
 
 
 def pack(points: Sequence[Point], largest: int) -> list[Group]:
-    """Groups of at most `largest` points each, of about the same size where several share a program."""
+    """Groups of at most `largest` points each, of approximately equal sizes."""
     alike: dict[tuple[Experiment, Scoring], list[Point]] = {}
     for point in points:
         experiment = point.experiment
@@ -138,7 +138,7 @@ def _join(points: Sequence[Point]) -> Group:
 
 
 def _singles(experiment: Experiment) -> list[Experiment]:
-    """The experiments of one seed each that an experiment is made of."""
+    """The experiment split into experiments of one seed each."""
     rate = experiment.recipe.learning_rate
     members = experiment.members or tuple(Member(seed, rate) for seed in experiment.seed_numbers)
     return [

@@ -1,4 +1,4 @@
-"""A point of a sweep: one experiment with one seed, under a name that says which."""
+"""A point of a sweep: one experiment with one seed, and its name."""
 
 import dataclasses
 import hashlib
@@ -8,7 +8,7 @@ from typing import Any
 from lantm.files import file_name
 from lantm.training import Experiment
 
-# What is recorded, and where a text lies, change no figure.
+# Recordings and the folder of a text do not change the figures.
 _NO_DIFFERENCE = ("recorded_seeds", "folder")
 
 
@@ -37,7 +37,7 @@ class Point:
 
     @property
     def name(self) -> str:
-        """What its record is called: the same for the same settings, whatever sweep they stand in."""
+        """The name of its record: the same for the same settings in any sweep."""
         settings = {"experiment": _changed(self.experiment), "scoring": _changed(self.scoring)}
         return f"{slug(self.experiment)}-s{self.seed}-{digest(json.dumps(settings, sort_keys=True))}"
 
@@ -48,12 +48,12 @@ def slug(experiment: Experiment) -> str:
 
 
 def digest(text: str) -> str:
-    """A short name for a long text."""
+    """A short digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _changed(record: Any) -> dict[str, Any]:
-    """The fields that differ from their defaults, so that a setting of a later version renames no old record."""
+    """The fields that differ from their defaults, so that a new setting does not rename old records."""
     changed = {}
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)

@@ -1,7 +1,7 @@
 """Ray: the jobs of a grid as tasks on the machines of a cluster, or on the cores and GPUs of this one.
 
-The folder of the grid has to be the same on all machines (a shared file system): a job whose worker or node dies is
-given to another, which continues from the last checkpoint there.
+The folder of the grid has to be on a file system that all machines share: a job whose worker or node dies is given to
+another worker, which continues from the last checkpoint.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ from lantm.grids.packing import Group
 from lantm.records import make_record
 
 RETRIES = 10
-"""How often a job is given to another worker before it counts as failed."""
-_LOOK = 1.0  # seconds between two looks at what has become of the tasks
+"""The number of times a job is given to another worker before it counts as failed."""
+_LOOK = 1.0  # seconds between two checks of the tasks
 
 
 class RayEngine(Engine):
     """On a Ray cluster, or a local one where no address is given."""
 
     def __init__(self, address: str | None = None, cpus: int = 1, gpus: float | None = None):
-        """How many cores and GPUs each job gets; by default one GPU where the cluster has any."""
+        """The number of cores and GPUs per job; by default one GPU if the cluster has any."""
         self._address = address
         self._cpus = cpus
         self._gpus = gpus
@@ -69,8 +69,8 @@ class RayEngine(Engine):
 
 
 def load_ray() -> Any:
-    """Ray, or one line that says how to get it."""
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs keeps what it can see
+    """The module `ray`, or a `LantmError` that says how to install it."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs still sees the visible ones
     try:
         import ray
     except ImportError as error:
@@ -79,7 +79,7 @@ def load_ray() -> Any:
 
 
 def _connect(ray: Any, address: str | None) -> None:
-    # Workers inherit the folder that modules of the user's own are found in.
+    # Workers find the user's own modules in the same folder.
     environment = {
         "env_vars": {"PYTHONPATH": os.pathsep.join(filter(None, (os.getcwd(), os.environ.get("PYTHONPATH"))))}
     }
@@ -90,7 +90,7 @@ def _connect(ray: Any, address: str | None) -> None:
         options["address"] = address
     try:
         with warnings.catch_warnings():
-            # Ray's processes are other programs, begun at once: what JAX warns of cannot happen.
+            # Ray's processes execute another program at once, so JAX's warning about fork does not apply.
             warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
             warnings.filterwarnings("ignore", category=FutureWarning)
             ray.init(**options)
@@ -100,10 +100,10 @@ def _connect(ray: Any, address: str | None) -> None:
 
 
 def _on_worker(job: str, path: str, records: str, cpus: int) -> list[Any]:
-    """What runs on a worker: text in and text out, so that nothing of ours has to be pickled."""
+    """Runs on a worker; arguments and results are text, so that nothing of ours is pickled."""
     import jax
 
-    with contextlib.suppress(RuntimeError):  # a worker that has worked before keeps its devices
+    with contextlib.suppress(RuntimeError):  # a worker that is used again keeps its devices
         jax.config.update("jax_num_cpu_devices", cpus)
     folder = GridFolder(pathlib.Path(path), pathlib.Path(records))
     if folder.asked_to_stop():

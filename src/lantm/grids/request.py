@@ -1,4 +1,4 @@
-"""What is asked of a study."""
+"""The request to a study: which cells, and how they are trained and scored."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,4 @@
-"""A study: a grid with a paper's figures beside it, cell by cell, each trained, scored and compared.
+"""A study: a grid with a paper's figures beside it; each cell is trained, scored and compared.
 
 A study of one's own is a `Study` in `STUDIES` (`lantm.grids.studies`), a function from a `Request` to its cells.
 """
@@ -28,17 +28,17 @@ class Study:
     summary: str
     """One line for the help."""
     cells: Callable[[Request], Sequence[Cell]]
-    """All cells, for the recipe, seeds, epochs, scales and problems that were asked for."""
+    """All cells, for the requested recipe, seeds, epochs, scales and problems."""
     columns: tuple[str, ...] = ()
-    """What its printed table shows of a row besides task, model, scale and scores."""
+    """Columns of its printed table besides task, model, scale and scores."""
     table: Callable[[Sequence[Row], str, Sequence[str]], RenderableType] = comparison_table
     """Makes its printed table, from rows, a title and these columns."""
 
     def selected(self, request: Request, command: str = "") -> list[Cell]:
-        """The cells that were asked for; a name that chooses none is a `LantmError`.
+        """The requested cells; a name that selects none is a `LantmError`.
 
-        Names of one kind of label are alternatives; where there are names of several kinds, as of a task and of a
-        variation, all of them have to fit.
+        Names of one kind of label are alternatives. If there are names of several kinds, such as a task and a
+        variation, a cell has to match all kinds.
         """
         cells = [dataclasses.replace(cell, study=self.name, command=command) for cell in self.cells(request)]
         known: dict[str, dict[str, None]] = {}  # the labels of each kind, in the order of the cells
@@ -55,7 +55,7 @@ class Study:
         ]
 
     def folder(self, runs: pathlib.Path, results: pathlib.Path) -> GridFolder:
-        """Where it is trained, and where its records are: one JSON per cell, below its name."""
+        """The folder of its trainings, with records in `results` below its name: one JSON per cell."""
         return GridFolder(runs, results / self.name)
 
 

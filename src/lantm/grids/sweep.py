@@ -45,9 +45,9 @@ LARGEST_FILE = 1_000_000  # bytes
 class Sweep:
     """What a sweep file says."""
 
-    experiment: dict = dataclasses.field(default_factory=dict)
+    experiment: dict[str, Any] = dataclasses.field(default_factory=dict)
     """What all points have in common, by the names of `lantm train`'s flags."""
-    grid: tuple[dict, ...] = ()
+    grid: tuple[dict[str, Any], ...] = ()
     """Choices by the same names; every combination is a point."""
     seeds: int | tuple[int, ...] = 8
     """How many seeds, from 0 on, or a list of them."""
@@ -56,7 +56,7 @@ class Sweep:
     problems: int = 3200
     """Fresh problems for each score."""
     pack: int = 32
-    """The most machines that share a program."""
+    """The largest number of machines that share a program."""
 
     def __post_init__(self) -> None:
         for name in ("problems", "pack"):
@@ -67,7 +67,7 @@ class Sweep:
 
     @classmethod
     def from_json(cls, values: Any) -> "Sweep":
-        """A sweep from the contents of its file; what does not fit is a `LantmError` that names it."""
+        """A sweep from the contents of its file; anything that does not fit is a `LantmError` that names it."""
         if isinstance(values, dict) and isinstance(values.get("grid"), dict):
             values = {**values, "grid": [values["grid"]]}
         return make_record(cls, values, "the sweep")
@@ -82,7 +82,7 @@ class Sweep:
         return [name for name in dict.fromkeys(itertools.chain(*self.grid)) if name != "seeds"]
 
     def points(self) -> list[Point]:
-        """Every point once; mistakes are said with the combination they are in."""
+        """Every point once; errors name the combination that they occur in."""
         grids = [_choices(grid) for grid in self.grid or ({},)]
         seeds = [_seeds(grid.get("seeds", self.seeds)) for grid in self.grid or ({},)]
         total = sum(math.prod(map(len, grid.values())) * len(chosen) for grid, chosen in zip(grids, seeds, strict=True))
@@ -118,7 +118,7 @@ def read_sweep(path: pathlib.Path) -> Sweep:
         if path.stat().st_size > LARGEST_FILE:
             raise LantmError(f"{path} is larger than a sweep file can be, {LARGEST_FILE:,} bytes")
         text = path.read_text(encoding="utf-8")
-        # What TOML knows and JSON does not, dates, is no value of any setting.
+        # TOML's dates, which JSON does not have, are not a value of any setting.
         values = json.loads(text) if path.suffix == ".json" else json.loads(json.dumps(tomllib.loads(text)))
     except FileNotFoundError as error:
         raise LantmError(f"there is no file {path}: lantm sweep --help shows what to write into one") from error
@@ -159,7 +159,7 @@ def _experiment(settings: Mapping[str, Any]) -> Experiment:
 
 
 def _check(experiment: Experiment, scales: Sequence[int]) -> None:
-    """Raises a `LantmError` for what cannot be trained or scored."""
+    """Raises a `LantmError` if an experiment cannot be trained or scored."""
     source = _source(dataclasses.replace(experiment, first_seed=0))
     if isinstance(source, Task):
         for scale in {*scales, *experiment.recipe.test_scales}:

@@ -1,4 +1,4 @@
-"""What a sweep has found out, as rows: one per point for other programs, one per combination for people."""
+"""The results of a sweep as rows: one per point for programs, one per combination for people."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def labels_of_tests(sweep: Sweep, points: Sequence[Point]) -> dict[str, tuple[str, ...]]:
-    """What points are scored at, with the names of the figures: scales of tasks, parts of texts."""
+    """The tests that points are scored on (scales of tasks, parts of texts), with the names of their figures."""
     texts = {point.experiment.reads_text for point in points}
     tests: dict[str, tuple[str, ...]] = {}
     if False in texts:
@@ -38,7 +38,7 @@ def point_rows(sweep: Sweep, points: Sequence[Point], folder: GridFolder) -> lis
 
 
 def labels(sweep: Sweep, point: Point) -> Row:
-    """What distinguishes the point's combination from others; task and model at the least."""
+    """The settings that distinguish the point's combination from others; at least task and model."""
     every = settings_of(point.experiment)
     return {name: _plain(every.get(name)) for name in dict.fromkeys(("task", "model", *sweep.varied))}
 
@@ -66,7 +66,7 @@ def summary_rows(sweep: Sweep, rows: Sequence[Row], tests: dict[str, tuple[str, 
 
 
 def write_csv(path: pathlib.Path, rows: Sequence[Row]) -> None:
-    """The rows as a table that any program reads."""
+    """Writes the rows as CSV."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
@@ -75,7 +75,7 @@ def write_csv(path: pathlib.Path, rows: Sequence[Row]) -> None:
 
 
 def write_parquet(path: pathlib.Path, rows: Sequence[Row]) -> None:
-    """The same as Parquet."""
+    """Writes the rows as Parquet."""
     try:
         import pyarrow
         import pyarrow.parquet

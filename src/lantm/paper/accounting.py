@@ -1,8 +1,8 @@
-"""How many parameters a model has, in our count and in the paper's.
+"""The number of parameters of a model, in our count and in the paper's.
 
-The paper counts, besides ours, three duplicates that carry no information: a second bias of every LSTM
-layer, a second embedding table, and a dead weight beside every learnable initial number. With them our
-machines have its numbers exactly (docs/machine.md lists the rows that do not follow).
+Besides ours, the paper counts three duplicates that carry no information: a second bias of every LSTM layer, a second
+embedding table, and an unused weight beside every learnable initial value. With them our counts are the paper's exactly
+(docs/machine.md lists the rows that do not follow).
 """
 
 import dataclasses

@@ -56,6 +56,6 @@ LANGUAGE: dict[str, dict[str, int]] = {
 
 
 def sequence_figures(task: str, model: str) -> dict[str, Figures]:
-    """What the paper reports of a task and a model, by multiple of the training lengths: 1x, 2x, ..."""
+    """The paper's figures for a task and a model, by multiple of the training lengths: 1x, 2x, ..."""
     found = {**SEQUENCES.get((task, model), {}), **FURTHER.get((task, model), {})}
     return {f"{scale}x": figures for scale, figures in found.items()}

@@ -1,7 +1,7 @@
-"""Why a machine is right or wrong, in words that are computed from a recording.
+"""Why a machine is right or wrong, in sentences that are computed from a recording.
 
-Three things are looked at: how the read head goes through the memories and how far its line strays from theirs, how
-sharply it reads, and whether gates that should be shut, or open, leak.
+Three things are examined: how the read head moves through the memories and how far its line deviates from theirs, how
+sharply it reads, and whether gates that should be closed or open leak.
 """
 
 from typing import SupportsInt
@@ -13,14 +13,14 @@ from lantm.evaluation import Heads, Recording, approach, stride
 from lantm.geometry import Geometry
 from lantm.tasks import Source
 
-LEAK = 0.02  # a gate further than this from shut and from open leaks
+LEAK = 0.02  # a gate further than this from closed and from open leaks
 STRAY = 0.1  # of the distance between two memories: a read line that stays closer lies on the write line
 BLURRED = 0.9  # a reading with less than this on one memory is a mixture
 FAINT = 0.5  # a strength below it
 
 
 def diagnose(recording: Recording, task: Source, geometry: Geometry | None) -> list[str]:
-    """What happened, a sentence each; `geometry` is that of the machine, None for one without a memory."""
+    """Sentences about what happened; `geometry` is that of the machine, None for one without a memory."""
     said = [_mistakes(recording, task)]
     heads = recording.heads
     if heads is None or geometry is None or recording.of_text:
@@ -50,9 +50,9 @@ def _mistakes(recording: Recording, task: Source) -> str:
 
 
 def _path(recording: Recording, geometry: Geometry) -> list[str]:
-    """How the read head goes through the memories, and how far its line strays from the line of writing."""
+    """How the read head moves through the memories, and how far its line deviates from the line of writing."""
     gap = stride(recording, geometry)
-    # The last reading reaches no symbol any more, and the one before it only `<e>`, which needs no memory.
+    # The last reading is not used, and the one before it only for `<e>`, which needs no memory.
     near = approach(recording, geometry)
     slots, distances = near.slots[:-2], near.distances[:-2]
     if len(slots) < 2 or not np.isfinite(distances).all():
@@ -99,7 +99,7 @@ def _drift(recording: Recording, off: Float[np.ndarray, " reads"]) -> str:
 
 
 def _sharpness(recording: Recording, task: Source) -> list[str]:
-    """How much of one memory a reading takes, and what was read for the first mistake."""
+    """The share of one memory in a reading, and what was read for the first mistake."""
     heads = recording.heads
     if heads is None or heads.read_weights is None or not heads.read_weights.size:
         return []
@@ -126,7 +126,7 @@ def _written(recording: Recording, heads: Heads, task: Source, slot: int) -> str
 
 
 def _gates(recording: Recording) -> list[str]:
-    """Gates that are neither shut nor open: of read heads while answering, of write heads while writing."""
+    """Gates that are neither closed nor open: of read heads while answering, of write heads while writing."""
     heads, start = recording.heads, recording.answer_start
     assert heads is not None
     leaks = []
@@ -153,7 +153,7 @@ def _quoted(task: Source, symbol: SupportsInt) -> str:
 
 
 def _percent(share: float) -> str:
-    """In whole percent, with a decimal where it is small.
+    """In whole percent, with a decimal for small values.
 
     >>> _percent(0.5), _percent(0.0123)
     ('50%', '1.2%')

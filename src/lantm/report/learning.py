@@ -1,4 +1,4 @@
-"""Learning curves of all seeds, from the history of a run, thinned to what a picture can show."""
+"""Learning curves of all seeds, from the history of a run, reduced to a few hundred points."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from jaxtyping import Float
 
 from lantm.training import History
 
-POINTS = 300  # a curve's, at most
+POINTS = 300  # per curve, at most
 
 
 def loss_curves(history: History) -> dict[str, Any]:
-    """The training loss by epoch: `epochs`, and `loss` with a curve per seed; None where there is no number.
+    """The training loss by epoch: `epochs`, and `loss` with a curve per seed; None for nan.
 
-    Of many epochs, means of equally many are taken.
+    If there are many epochs, each point is the mean over several.
     """
     count = len(history.epochs)
     bins = np.array_split(np.arange(count), min(POINTS, count)) if count else []

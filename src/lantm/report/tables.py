@@ -15,7 +15,7 @@ PASSES = {True: Text("pass", "green"), False: Text("fail", "red"), None: Text(""
 
 
 def plain_table(title: str, caption: str = "") -> Table:
-    """A table without lines between its columns, 80 columns wide or less."""
+    """A table without lines between its columns, at most 80 characters wide."""
     return Table(
         title=Text(title),
         caption=Text(caption) if caption else None,
@@ -27,7 +27,7 @@ def plain_table(title: str, caption: str = "") -> Table:
 
 
 def score_table(rows: Sequence[Row], title: str) -> Table:
-    """The rows of one experiment: the best seed, the median, and how many seeds solve the task."""
+    """The rows of one experiment: the best seed, the median, and the number of seeds that solve the task."""
     title = f"{rows[0]['model']} on {rows[0]['task']}: {title}"
     return perplexity_table(rows, title) if "perplexity" in rows[0] else _problem_table(rows, title)
 
@@ -63,7 +63,7 @@ def _problem_table(rows: Sequence[Row], title: str) -> Table:
 
 
 def perplexity_table(rows: Sequence[Row], title: str, columns: Sequence[str] = ()) -> Table:
-    """Rows of perplexities, beside the paper's where there is something to compare with."""
+    """Rows of perplexities, beside the paper's if there are any."""
     compared = any(row.get("paper") for row in rows)
     table = plain_table(
         title, "of the seed that is best in validation" + (", compared as the paper rounds" if compared else "")

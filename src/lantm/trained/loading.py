@@ -18,7 +18,7 @@ from lantm.training import Experiment, RunFolder, best_starts, load_learners
 def load(name: str | pathlib.Path, data: pathlib.Path | None = None) -> Trained:
     """The trained machines of a run folder, of a file, or of the zoo, by its name or by its task's name alone.
 
-    `data` is the folder of the text they were trained on, if it is no longer where it was.
+    `data` is the folder of the text they were trained on, if it has moved.
 
     >>> load("addition").solve("423 + 94").answer
     '517'
@@ -38,7 +38,7 @@ def load(name: str | pathlib.Path, data: pathlib.Path | None = None) -> Trained:
 
 
 def load_run(folder: RunFolder, data: pathlib.Path | None = None) -> Trained:
-    """The machines of a run folder, one per seed; damaged checkpoints that were passed over are warned of."""
+    """The machines of a run folder, one per seed; a `DamageWarning` names damaged checkpoints that were skipped."""
     experiment = folder.experiment()
     source = experiment.source(data)
     epoch, learners, damage = load_learners(folder, experiment, source)
@@ -83,7 +83,7 @@ def load_file(path: pathlib.Path, data: pathlib.Path | None = None) -> Trained:
 
 
 def _source_of_file(experiment: Experiment, words: list[str] | None, data: pathlib.Path | None) -> Source:
-    """A file of a machine that reads a text holds its words, but not the text."""
+    """The source of a machine's file. One that was trained on a text holds its vocabulary, but not the text."""
     if not experiment.reads_text or data is not None or words is None:
         return experiment.source(data)
     nothing = np.zeros(0, np.int32)

@@ -1,4 +1,4 @@
-"""From a run to a file: the best seed is chosen on some problems, scored on others, and saved with its origin."""
+"""From a run to a file: the best seed is selected on some problems, scored on others, and saved with its origin."""
 
 import pathlib
 
@@ -24,10 +24,10 @@ def promote(
     problems: int = 3200,
     shelf: pathlib.Path = zoo.SHELF,
 ) -> Trained:
-    """Puts a machine of a run on a shelf: the given seed's, or the one with the best mean score.
+    """Saves a machine of a run to a shelf: that of the given seed, or the one with the best mean score.
 
-    Which score that is, the recipe says (`select_by`). It is chosen and scored at the given multiples of the training
-    lengths, or at the task's usual ones.
+    The score is the one that the recipe selects by (`select_by`). The machine is selected and scored at the given
+    multiples of the training lengths, or at the task's usual ones.
     """
     name = name or usual_name(run.experiment)
     if not name or not all(c.isalnum() or c == "-" for c in name):

@@ -17,27 +17,27 @@ class Solution:
     task: str
     problem: str
     answer: str
-    """As a person would write it. For a text, the guess at the word after the last."""
+    """As a person would write it. For a text, the guess at the next word."""
     expected: str | None
-    """The right answer; nobody knows the next word of a text."""
+    """The right answer; None for a text, whose next word is unknown."""
     right: bool | None
     inputs: list[int]
     """The symbols of the problem."""
     symbols: list[int]
     """The symbols that the machine answered, the end symbol included."""
     targets: list[int]
-    """Those it should have answered."""
+    """The right symbols."""
 
     @property
     def symbols_right(self) -> int:
-        """How many symbols are right."""
+        """The number of symbols that are right."""
         return sum(one == other for one, other in zip(self.symbols, self.targets, strict=True))
 
 
 def solve(model: Model, source: Source, problem: str) -> Solution:
     """Runs a machine on a problem, as a person writes it."""
     batch = source.encode(problem)
-    # It runs once: code that is quick to make is better than code that is quick.
+    # It runs once, so fast compilation is better than fast code.
     quickly = jax.jit(predict, compiler_options={"xla_backend_optimization_level": 0})
     given = jax.device_get(quickly(model, batch))
     asked = given.mask[:, 0]

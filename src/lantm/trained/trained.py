@@ -43,21 +43,21 @@ Which = Literal["best", "last"]
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """The trained machines of one or more seeds. What needs one machine takes the best seed's."""
+    """The trained machines of one or more seeds. Methods that need one machine use that of the best seed."""
 
     name: str
-    """What it is called: a run folder, a file, or a machine of the zoo."""
+    """Its name: that of a run folder, a file, or a machine of the zoo."""
     experiment: Experiment
     source: Source
     """The task or text it was trained on."""
     epoch: int
     """The epoch that training reached."""
     start_seeds: Int[np.ndarray, " seeds"]
-    """The seed of the initial weights of every machine; with several starts per seed, of the start that was kept."""
+    """The seed of the initial weights of every machine; with several starts per seed, that of the start kept."""
     best_weights: Model
     """The weights with the best periodic test, with a leading axis of seeds."""
     last_weights: Model | None
-    """The last weights; a machine's file keeps only the best."""
+    """The weights of the last epoch; None for a machine's file, which has only the best."""
     merits: Float[np.ndarray, " seeds"]
     """The best test of every seed, by the score that the recipe selects by."""
     best_epochs: Int[np.ndarray, " seeds"]
@@ -65,19 +65,19 @@ class Trained:
     trained: dict[str, Any]
     """Where and with what they were trained."""
     notes: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """What a machine's file says besides: its scores on fresh problems, and where they were measured."""
+    """Further notes of a machine's file: its scores on fresh problems, and where they were measured."""
     folder: RunFolder | None = None
     """The run folder, if there is one."""
     history: History | None = None
-    """The course of training; for a run folder, `load` reads it on request."""
+    """The course of training; None for a single machine."""
     complete: bool = True
-    """Whether training came to its end."""
+    """Whether training is complete."""
 
     @classmethod
     def of_learners(
         cls, name: str, experiment: Experiment, source: Source, epoch: int, learners: Learner, **more: Any
     ) -> "Trained":
-        """The machines that a training left, one learner per seed."""
+        """The machines of a training, one learner per seed."""
         return cls(
             name=name,
             experiment=experiment,
@@ -113,12 +113,12 @@ class Trained:
 
     @property
     def seeds(self) -> range:
-        """The seeds that there are."""
+        """The seeds."""
         return self.experiment.seed_numbers
 
     @property
     def best_index(self) -> int:
-        """The place of the best seed: that with the best periodic test. Everything that shows one machine takes it."""
+        """The index of the seed with the best periodic test. Everything that shows one machine uses it."""
         return int(np.argmax(self.merits))
 
     @property
@@ -127,7 +127,7 @@ class Trained:
         return self.seed(self.seeds[self.best_index])
 
     def seed(self, seed: int) -> "Trained":
-        """One seed alone, as a machine's file has it."""
+        """One seed alone, as in a machine's file."""
         index = self.experiment.seed_index(seed)
         start = int(self.start_seeds[index])
         recipe = dataclasses.replace(self.experiment.recipe, starts=1)
@@ -158,23 +158,25 @@ class Trained:
     def model(self, seed: int | None = None, which: Which = "best") -> Model:
         """The model of one seed: the given one, or the best."""
         index = self.best_index if seed is None else self.experiment.seed_index(seed)
-        return jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))  # NumPy compiles nothing
+        # NumPy compiles nothing.
+        model: Model = jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))
+        return model
 
     @property
     def geometry(self) -> Geometry | None:
-        """Where keys live; None for machines without a memory."""
+        """The key space; None for machines without a memory."""
         machine = self.experiment.machine
         return machine.access.geometry if isinstance(machine, LantmConfig) else None
 
     @property
     def parameters(self) -> int:
-        """How many parameters a machine has."""
+        """The number of parameters of a machine."""
         return parameter_count(self.model())
 
     # What it does.
 
     def solve(self, problem: str, seed: int | None = None) -> Solution:
-        """Lets a machine answer a problem, as a person writes it."""
+        """The answer of a machine to a problem, as a person writes it."""
         return solve(self.model(seed), self.source, problem)
 
     def problem(self, length: int | None = None, draw: int = 0) -> Batch:
@@ -220,7 +222,7 @@ class Trained:
         return examiner(self.weights(which), self.start_seeds, reporting(problems, draw))
 
     def examiner(self, source: Source, tests: dict[str, Any], batch_size: int | None = None) -> Examiner:
-        """What tests these machines, at lengths or on parts of a text by their labels."""
+        """An examiner of these machines, at lengths or on parts of a text by their labels."""
         seeds = self.experiment.seeds
         if isinstance(source, Text):
             return TextExaminer(source, tests, seeds, batch_size or self.experiment.recipe.batch_size)
@@ -252,7 +254,7 @@ class Trained:
 
 
 def usual_name(experiment: Experiment) -> str:
-    """What machines are called unless they are given a name: their task and their model."""
+    """The default name of machines: their task and their model."""
     return file_name(f"{experiment.task}-{experiment.model}")
 
 

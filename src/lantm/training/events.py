@@ -6,7 +6,7 @@ from typing import Any
 
 
 class EventFiles:
-    """Writes metric rows; after a resume, what was recorded past the checkpoint is hidden."""
+    """Writes rows of metrics; after a resume, TensorBoard hides what was written after the checkpoint."""
 
     def __init__(self, path: pathlib.Path | None, epoch: int):
         """`epoch` is the last one that counts; without a path, nothing is written."""

@@ -23,7 +23,7 @@ class Member:
     seed: int
     """Its seed."""
     learning_rate: float
-    """Its learning rate at the start, in place of the recipe's."""
+    """Its initial learning rate, instead of the recipe's."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < SEEDS:
@@ -34,14 +34,14 @@ class Member:
 
 @dataclasses.dataclass(frozen=True)
 class TextFiles:
-    """Which text to learn."""
+    """The text to learn."""
 
     folder: str
     """The folder of its three files."""
     digest: str
-    """The digest of the text and its vocabulary: another text in that folder is noticed."""
+    """A digest of the text and its vocabulary, by which another text in that folder is detected."""
     vocabulary: int
-    """The most words that the vocabulary may have."""
+    """The largest size of the vocabulary."""
 
     @classmethod
     def of(cls, folder: pathlib.Path, vocabulary: int = 10_000) -> "TextFiles":
@@ -49,7 +49,7 @@ class TextFiles:
         return cls(str(folder.resolve()), read_corpus(folder, vocabulary).digest, vocabulary)
 
     def read(self, folder: pathlib.Path | None = None) -> Corpus:
-        """The text, from where it was or from another folder; another text is a `LantmError`."""
+        """The text, from its folder or from the one given; a different text is a `LantmError`."""
         folder = folder or pathlib.Path(self.folder)
         corpus = read_corpus(folder, self.vocabulary)
         if corpus.digest != self.digest:
@@ -64,13 +64,13 @@ class Experiment:
     task: str
     """What to learn: copy, reverse, bigramFlip, double, addition, programs, text, or module:Name."""
     model: ModelName
-    """The paper's name of the model; `lantm` has a weighting that the paper does not."""
+    """The paper's name of the model; `lantm` stands for a weighting that is not the paper's."""
     machine: LantmConfig | LstmConfig
     """Sizes and switches of the machine."""
     recipe: Recipe
     """How it is trained."""
     recipe_name: str = "paper"
-    """The recipe this one began as."""
+    """The name of the recipe that this one was derived from."""
     seeds: int = 8
     """How many seeds are trained side by side."""
     first_seed: int = 0
@@ -80,9 +80,9 @@ class Experiment:
     recorded_seeds: int = 8
     """How many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
     members: tuple[Member, ...] = ()
-    """The machines one by one, where more than their seeds differs; metrics and reports then number them from 0 on."""
+    """The machines one by one, if they differ in more than the seed; metrics and reports number them from 0 on."""
     text: TextFiles | None = None
-    """The text to learn, where the task is `text`."""
+    """The text to learn, if the task is `text`."""
 
     def __post_init__(self) -> None:
         if self.members and (self.seeds, self.first_seed) != (len(self.members), 0):
@@ -117,12 +117,12 @@ class Experiment:
 
     @property
     def reads_text(self) -> bool:
-        """Whether it learns a text, not a task."""
+        """Whether a text is learnt, not a task."""
         return self.task == Text.name
 
     @property
     def machines(self) -> int:
-        """How many machines are trained side by side: those of a seed are neighbours."""
+        """The number of machines that are trained side by side; those of one seed are adjacent."""
         return self.seeds * self.recipe.starts
 
     @property
@@ -136,7 +136,7 @@ class Experiment:
         return self.seed_numbers[: self.recorded_seeds]
 
     def source(self, data: pathlib.Path | None = None) -> Source:
-        """What is learnt: the task with this experiment's lengths, or the text, from where it was or from `data`."""
+        """What is learnt: the task with this experiment's lengths, or the text, from its folder or from `data`."""
         return self.build_text(data) if self.reads_text else self.build_task()
 
     def build_text(self, data: pathlib.Path | None = None) -> Text:
@@ -167,7 +167,7 @@ class Experiment:
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
     def seed_index(self, seed: int) -> int:
-        """The place of a seed among those that are trained."""
+        """The index of a seed among those that are trained."""
         if seed not in self.seed_numbers:
             raise LantmError(
                 f"there is no seed {seed}: the run has {self.seed_numbers.start} to {self.seed_numbers.stop - 1}"
@@ -186,9 +186,9 @@ class Experiment:
 
     @classmethod
     def from_json(cls, values: Any) -> "Experiment":
-        """The record back from JSON; anything that does not fit is a `LantmError` that names the field."""
+        """The record from JSON; anything that does not fit is a `LantmError` that names the field."""
         values = json_object(values, cls, "experiment")
-        if "digest" in values:  # texts had experiments of their own
+        if "digest" in values:  # earlier versions had a record of its own for texts
             text = {"folder": values.pop("data", ""), "digest": values.pop("digest")}
             values |= {"task": Text.name, "text": {**text, "vocabulary": values.pop("vocabulary", None)}}
             values.setdefault("recorded_seeds", 0)

@@ -1,4 +1,4 @@
-"""What happened in a training, epoch by epoch, as arrays: made from the rows of metrics that it writes."""
+"""The course of a training as arrays, epoch by epoch, made from its rows of metrics."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from lantm.training.learner import EpochReport
 from lantm.training.rows import Row
 
 FIGURES: tuple[str, ...] = ("coarse", "fine", "perplexity")
-"""What tests may find out, by the names of metrics."""
+"""The figures of tests, by the names of metrics."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Curves:
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """The course of a training; numbers that were not finite are nan."""
+    """The course of a training; values that were not finite are nan."""
 
     epochs: Int[np.ndarray, " epochs"]
     loss: Float[np.ndarray, "epochs seeds"]
     gradient_norm: Float[np.ndarray, "epochs seeds"]
     rate: Float[np.ndarray, "epochs seeds"]
     skipped: Float[np.ndarray, "epochs seeds"]
-    """Steps skipped so far, for want of a finite gradient."""
+    """Steps skipped so far because the gradient was not finite."""
     diverged: Bool[np.ndarray, " seeds"]
     """Whether the last steps of a seed had no finite gradient."""
     tests: dict[str, Curves]
@@ -42,7 +42,7 @@ class History:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Row], seeds: Sequence[int]) -> "History":
-        """The history of some seeds from rows of metrics; rows that are not of them are passed over."""
+        """The history of some seeds from rows of metrics; rows of other seeds are skipped."""
         place = {seed: at for at, seed in enumerate(seeds)}
         trained: dict[int, list[Row | None]] = {}
         tested: dict[str, dict[int, list[Row | None]]] = {}
@@ -103,5 +103,5 @@ def rows_of_tests(experiment: Experiment, epoch: int, tests: dict[str, Measured]
 
 
 def _finite(value: Any) -> float | None:
-    """A JSON number; JSON has no word for infinity or nan."""
+    """A JSON number; JSON has no infinity and no nan."""
     return float(value) if np.isfinite(value) else None

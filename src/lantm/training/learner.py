@@ -1,4 +1,4 @@
-"""One machine's training, as pure functions: what is carried from batch to batch, and what an epoch ends with."""
+"""One machine's training as pure functions: a step per batch, the end of an epoch, and the rules after a test."""
 
 from typing import NamedTuple
 
@@ -17,31 +17,31 @@ from lantm.training.recipe import PATIENCE, Recipe
 
 
 class Learner(NamedTuple):
-    """All that the training of one machine depends on, besides the experiment and the epoch."""
+    """The complete state of the training of one machine, besides the experiment and the epoch."""
 
     seed: Int[Array, ""]
     model: Model
     optimiser: PyTree
-    rate_scale: Float[Array, ""]  # what the schedule has made of the learning rate
+    rate_scale: Float[Array, ""]  # factor of the learning rate, by the schedule's rules
     best_loss: Float[Array, ""]
     best_age: Int[Array, ""]  # epochs since the best loss, or since the rate fell
-    recent: Float[Array, " tests"]  # merits of the last tests, newest last; minus infinity: not yet taken
+    recent: Float[Array, " tests"]  # merits of the last tests, newest last; minus infinity where there is none yet
     best_model: Model  # the weights with the best test so far
     best_score: Float[Array, ""]
     best_epoch: Int[Array, ""]
     batch: Int[Array, ""]  # batches of this epoch that are done
-    carried: PyTree  # of a text: controller, heads and memory after them
+    carried: PyTree  # for a text: controller, heads and memory after these batches
     losses: Float[Array, " batches"]  # of the batches of this epoch
     norms: Float[Array, " batches"]  # of their gradients, before clipping
 
 
 class EpochReport(NamedTuple):
-    """What is known of a machine after an epoch."""
+    """The metrics of a machine after an epoch."""
 
     loss: Float[Array, ""]
     gradient_norm: Float[Array, ""]
     rate: Float[Array, ""]
-    skipped: Int[Array, ""]  # steps skipped so far, for want of a finite loss and gradient
+    skipped: Int[Array, ""]  # steps skipped so far because loss or gradient was not finite
     diverged: Bool[Array, ""]
 
 
@@ -76,7 +76,12 @@ def train_batches(
     end: Int[Array, ""],
 ) -> Learner:
     """Learns from the batches from `first` to before `end` of an epoch, with a step after each."""
-    return lax.fori_loop(first, end, lambda at, learner: _learn(recipe, material, learner, data, epoch, at), learner)
+
+    def step(at: Int[Array, ""], learner: Learner) -> Learner:
+        return _learn(recipe, material, learner, data, epoch, at)
+
+    after: Learner = lax.fori_loop(first, end, step, learner)
+    return after
 
 
 def _learn(
@@ -90,7 +95,7 @@ def _learn(
 
     (value, carried), gradients = jax.value_and_grad(loss, has_aux=True)(learner.model)
     norm = optax.tree.norm(gradients)
-    # A loss or norm that is not finite spoils the gradient too, so that the optimiser sees and skips it.
+    # If the loss or the norm is not finite, the gradient is made so too: the optimiser then skips the step.
     finite = jnp.isfinite(value) & jnp.isfinite(norm)
     gradients = jax.tree.map(lambda g: jnp.where(finite, g, jnp.nan), gradients)
     steps, optimiser = recipe.transform().update(gradients, learner.optimiser, learner.model)
@@ -108,7 +113,7 @@ def _learn(
 def close_epoch(
     recipe: Recipe, learner: Learner, counts: Float[Array, " batches"], epoch: Int[Array, ""]
 ) -> tuple[Learner, EpochReport]:
-    """Ends an epoch. The plateau rule: after `plateau_start` epochs, the rate falls when the best loss is too old."""
+    """Ends an epoch. Plateau rule: after `plateau_start` epochs, the rate falls when the best loss is too old."""
     finite = jnp.isfinite(learner.losses)
     loss = jnp.sum(learner.losses * counts, where=finite) / jnp.sum(counts, where=finite)  # nan: no step was finite
     better = loss < learner.best_loss
@@ -133,7 +138,7 @@ def close_epoch(
 def learn_from_test(recipe: Recipe, learner: Learner, score: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
     """The validation rule: the rate falls whenever a test is worse than the best of the few before it."""
     begun = (epoch >= recipe.plateau_start) & (recipe.share_of_lengths(epoch) >= 1)
-    falls = begun & ~(score >= jnp.max(learner.recent))  # also when it is no number any more
+    falls = begun & ~(score >= jnp.max(learner.recent))  # also if it is nan
     return learner._replace(
         recent=jnp.append(learner.recent[1:], score),
         rate_scale=jnp.where(falls, learner.rate_scale * recipe.plateau_factor, learner.rate_scale),
@@ -141,7 +146,7 @@ def learn_from_test(recipe: Recipe, learner: Learner, score: Float[Array, ""], e
 
 
 def remember_best(learner: Learner, merit: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
-    """Keeps the weights of the best test so far; of equals the later, which were trained longer."""
+    """Keeps the weights of the best test so far; the later ones, which were trained longer, win a tie."""
     better = merit >= learner.best_score
     return learner._replace(
         best_model=jax.tree.map(lambda new, old: jnp.where(better, new, old), learner.model, learner.best_model),

@@ -36,16 +36,16 @@ from lantm.training.recordings import Recorder
 from lantm.training.rows import Row
 from lantm.training.run_folder import RunFolder
 
-_BETWEEN_STARTS = 1_000_003  # seeds: far enough for no start of a seed to be another seed of the same run
+_BETWEEN_STARTS = 1_000_003  # seeds: large enough that no start of a seed is another seed of the same run
 _SECONDS_PER_CALL = 3.0  # between two moments at which training can be stopped
-_SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or where writing one takes long
+_SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or if writing one takes long
 _QUICK = 1.0  # seconds: a checkpoint that takes longer is not written after every test
 
 
 class Progress(NamedTuple):
-    """What a watcher is told after every call to the device, and after every epoch."""
+    """What `watch` is called with after every call to the device, and after every epoch."""
 
-    epoch: int  # the one that is under way, or has just ended
+    epoch: int  # the current epoch, or the one that has just ended
     epochs: int
     batch: int  # batches of it that are done
     batches: int
@@ -73,12 +73,12 @@ class Result(NamedTuple):
 
 
 def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh) -> Learner:
-    """All machines before their first epoch; those of one seed are neighbours."""
+    """All machines before their first epoch; those of one seed are adjacent."""
     members, starts = experiment.members, experiment.recipe.starts
     seeds = [member.seed for member in members] or experiment.seed_numbers
     numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
     initialise = over_seeds(partial(begin, experiment, material, source.vocabulary), mesh)
-    learners = initialise(place(jnp.array(numbers, jnp.int32), mesh))
+    learners: Learner = initialise(place(jnp.array(numbers, jnp.int32), mesh))
     if members:
         rate = experiment.recipe.learning_rate
         scales = [member.learning_rate / rate for member in members for _ in range(starts)]
@@ -87,7 +87,7 @@ def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh
 
 
 def start_seed(seed: int, at: int) -> int:
-    """The seed whose machine, trained alone, is the one of this start; the first is the seed's own."""
+    """The seed that would train the machine of this start alone; the first start has the seed itself."""
     return (seed + at * _BETWEEN_STARTS) % SEEDS
 
 
@@ -100,24 +100,25 @@ def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> 
 
 
 def best_starts(experiment: Experiment, learners: Learner) -> Learner:
-    """Of every seed the machine with the best test so far."""
+    """The machine with the best test so far, for every seed."""
     if experiment.recipe.starts == 1:
         return learners
     leading = _leading(experiment, learners)
-    return place(jax.tree.map(lambda leaf: leaf[leading], learners), device_mesh(experiment.seeds))
+    best: Learner = jax.tree.map(lambda leaf: leaf[leading], learners)
+    return place(best, device_mesh(experiment.seeds))
 
 
 def _start_merits(experiment: Experiment, learners: Learner) -> list[list[float | None]]:
-    """The merit of the best test of every machine, a list per seed: what its starts were chosen by."""
+    """The merit of the best test of every machine, by which starts are selected: a list per seed."""
     found = np.asarray(learners.best_score).reshape(experiment.seeds, experiment.recipe.starts)
     return [[rounded(merit, 3) for merit in of_seed] for of_seed in found]
 
 
 def _leading(experiment: Experiment, learners: Learner) -> Int[np.ndarray, " seeds"]:
-    """Where the machines with the best tests are, seed by seed; of equals the earlier start."""
+    """The index of the machine with the best test of every seed; the earlier start wins a tie."""
     starts = experiment.recipe.starts
     scores = np.asarray(learners.best_score).reshape(experiment.seeds, starts)
-    return starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1)
+    return np.asarray(starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1))
 
 
 def train(
@@ -131,8 +132,8 @@ def train(
 ) -> Result:
     """Trains every seed to the end, or until `stop` says so; a run with a folder can be resumed.
 
-    Interrupted at any moment and resumed, a run ends in the same weights as one that was not, on the same
-    machine: everything random is a function of seed, epoch and batch, and everything else is saved.
+    On a CPU, a run that is interrupted at any moment and resumed ends in the same weights as an uninterrupted one:
+    everything random is a function of seed, epoch and batch, and everything else is saved.
     """
     training = _Training(experiment, folder, source or experiment.source(), watch, warn)
     if resume and folder is not None:
@@ -144,7 +145,7 @@ def train(
 
 
 class _Training:
-    """A training under way."""
+    """A training in progress."""
 
     def __init__(
         self,
@@ -235,10 +236,10 @@ class _Training:
         return place(jnp.asarray(values), self._mesh)
 
     def _report(self, epoch: int, report: EpochReport | None, tested: bool) -> list[Row]:
-        """Tells the watcher; there are no rows within an epoch."""
+        """Calls `watch`; there are no rows within an epoch."""
         seconds = time.monotonic() - self._began
         if report is None:
-            # NumPy cuts the arrays: JAX would compile a program for every number of batches, and keep it.
+            # NumPy slices the arrays: JAX would compile and keep a program for every number of batches.
             done = slice(0, self._batch)
             losses, counts = np.asarray(self._learners.losses)[self._leading, done], self._material.counts[done]
             loss = np.sum(losses * counts, axis=1) / np.sum(counts)
@@ -265,14 +266,14 @@ class _Training:
     def _save(self) -> None:
         if self._folder is None or self._recorder is None:
             return
+        self._recorder.write()  # the first time this compiles, which says nothing about the time of a checkpoint
         began = time.monotonic()
-        self._recorder.write()
         self._folder.save_checkpoint(self.epoch, self._learners)
         self._saved = time.monotonic()
         self._saving, self._unsaved = self._saved - began, False
 
     def result(self) -> Result:
-        """What there is now, after a last checkpoint."""
+        """The result so far, after a last checkpoint."""
         experiment, recipe, learners = self._experiment, self._recipe, self._learners
         if self._unsaved:
             self._save()
@@ -291,7 +292,7 @@ class _Training:
 
 
 def _unpacked(function: Callable[..., Learner]) -> Callable[..., Learner]:
-    """A function of a learner and a number of its own as one of a pair of them, which seeds are mapped over."""
+    """The function with its first two arguments as one pair, over which seeds are mapped."""
 
     def of_pair(pair: tuple[Learner, Any], epoch: Any) -> Learner:
         return function(*pair, epoch)
@@ -300,7 +301,7 @@ def _unpacked(function: Callable[..., Learner]) -> Callable[..., Learner]:
 
 
 class _Pace:
-    """How many batches a call does: few at first, then as many as fit into its time, at most an epoch."""
+    """The number of batches per call: few at first, then as many as fit into its time, at most an epoch."""
 
     def __init__(self, most: int) -> None:
         self.batches = min(4, most)

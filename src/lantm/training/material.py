@@ -1,4 +1,4 @@
-"""What an epoch is made of and what is tested meanwhile, for the two kinds of source: problems and texts.
+"""The batches of an epoch and the tests during training, for the two kinds of source: problems and texts.
 
 Everything else about training (optimiser, schedule, starts, checkpoints, recordings) is the same for both.
 """
@@ -33,13 +33,13 @@ class Material(abc.ABC):
     """Batches to learn from, one after the other, and the tests of all machines."""
 
     batches: int
-    """How many make up an epoch."""
+    """The number of batches per epoch."""
     per_batch: int
-    """How many problems, or words, a batch has."""
+    """The number of problems, or words, per batch."""
     counts: Float[np.ndarray, " batches"]
-    """How much the loss of each batch counts in that of the epoch."""
+    """The weight of each batch in the mean loss of the epoch."""
     data: PyTree
-    """What all of them are taken from, on the device; it is shared by all seeds."""
+    """What batches are taken from, on the device; shared by all seeds."""
     tests: Examiner
     """The tests during training."""
     final: Examiner
@@ -68,7 +68,7 @@ def make_material(experiment: Experiment, source: Source) -> Material:
 
 
 class ProblemMaterial(Material):
-    """Problems of a task, drawn on the device. Lengths are the same for all seeds, so that they run in step."""
+    """Problems of a task, drawn on the device. All seeds have the same lengths, so that they run in step."""
 
     def __init__(self, experiment: Experiment, task: Any):
         assert isinstance(task, Task)
@@ -80,7 +80,7 @@ class ProblemMaterial(Material):
         self.tests = self.final = ProblemExaminer(task, lengths, experiment.machines, recipe.batch_size)
 
     def begin(self, model: Model) -> None:
-        """Problems have nothing to do with each other."""
+        """Nothing: problems are independent."""
 
     def take(self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Batch:
         recipe, task = self._recipe, self._task

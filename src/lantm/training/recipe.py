@@ -15,7 +15,7 @@ from lantm.records import drop_retired
 from lantm.tasks import Lengths
 
 PATIENCE = 20
-"""Steps in a row without a finite gradient after which a seed counts as diverged."""
+"""The number of consecutive steps without a finite gradient after which a seed counts as diverged."""
 _LARGEST = 2**31 - 1  # of the integers that programs are compiled with
 
 
@@ -23,8 +23,8 @@ _LARGEST = 2**31 - 1  # of the integers that programs are compiled with
 class Recipe:
     """How a machine is trained. The defaults are the paper's for its sequence tasks.
 
-    Some settings are of one kind of source only: lengths, curricula, scales and batches per epoch are those of tasks,
-    and an epoch of a text is one reading of it.
+    Some settings apply to one kind of source only: lengths, curricula, scales and batches per epoch apply to tasks. An
+    epoch of a text reads it once.
     """
 
     optimiser: Literal["rmsprop", "adam", "adagrad"] = "rmsprop"
@@ -103,13 +103,13 @@ class Recipe:
         values = drop_retired(values, {"select_scales": (), "patience": PATIENCE}, "recipe")
         if "rate_factor" not in values:
             return values
-        # Texts had a recipe of their own: the paper's for language modelling, with these settings fixed.
+        # Earlier versions had a recipe of its own for texts, with these settings fixed.
         factor = values.pop("rate_factor")
         fixed = {"optimiser": "adagrad", "schedule": "validation", "plateau_start": 0, "validation_memory": 1}
         return {**fixed, "plateau_factor": factor, "test_every": 1, **values}
 
     def transform(self) -> optax.GradientTransformation:
-        """Gradients to steps of unit rate. A gradient that is not finite gives no step, and is counted."""
+        """Turns gradients into steps at learning rate 1. A gradient that is not finite is skipped and counted."""
         clip = optax.identity() if self.clip is None else optax.clip_by_global_norm(self.clip)
         if self.optimiser == "rmsprop":
             # The authors' rule: epsilon outside the root, an average that starts at zero.
@@ -139,7 +139,7 @@ class Recipe:
         return jnp.where(focused, lengths.longest(share), lengths.sample(key))
 
     def share_of_lengths(self, epoch: Int[Array, ""]) -> Float[Array, ""]:
-        """How far the curriculum has come: the share of the training lengths, shortest first, in use."""
+        """The fraction of the training lengths, shortest first, that the curriculum has reached."""
         if not self.curriculum:
             return jnp.ones(())
         return jnp.minimum(1.0, epoch / (self.curriculum * self.epochs))

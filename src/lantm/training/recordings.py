@@ -1,9 +1,9 @@
 """Recordings of a training: after every epoch each recorded seed runs one random problem of the longest length.
 
-Of a text, the problem is a random piece of the validation text. Recordings are cheap: an epoch only sets a copy of
-the weights aside, and all epochs since the last test are then run as one program. A file in `recordings/` holds
-consecutive epochs and is never changed, so a crash leaves only whole ones; a resumed run drops those beyond its
-checkpoint and makes them again, the same.
+For a text, the problem is a random piece of the validation text. Recordings are cheap: after an epoch only a copy of
+the weights is set aside, and all epochs since the last test are then run as one program. A file in `recordings/` holds
+consecutive epochs and is never changed, so a crash leaves no partial file. A resumed run deletes those that are newer
+than its checkpoint and makes the same ones again.
 """
 
 import pathlib
@@ -25,13 +25,13 @@ from lantm.randomness import RECORD, seed_key
 from lantm.tasks import Source
 from lantm.training.experiment import Experiment
 
-# Numbers in the weights that may be set aside before they are run: 128 MiB of them.
+# The number of weights that may be set aside before they are run: 128 MiB.
 _ROOM = 2**25
 _NAME = re.compile(r"epochs-(\d+)-(\d+)\.safetensors")
 
 
 class Movements(NamedTuple):
-    """What the heads did, without what can do without full precision or follows from the rest."""
+    """What the heads did: gates and strengths in half precision, without what follows from the rest."""
 
     keys: Float[Array, "*runs time heads key"]
     key_gates: Float[Array, "*runs time heads"]
@@ -85,7 +85,7 @@ def _run(source: Source, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> S
 
 
 class Recorder:
-    """Sets weights aside epoch by epoch, and writes recordings of them when it is told to."""
+    """Sets weights aside epoch by epoch, and writes recordings of them on request."""
 
     def __init__(self, experiment: Experiment, source: Source, folder: pathlib.Path):
         """`folder` is where the files go."""
@@ -110,12 +110,12 @@ class Recorder:
                 self.write()
 
     def write(self) -> None:
-        """Runs the machines that were set aside, and writes a file with what they did."""
+        """Runs the machines that were set aside, and writes their recordings to a file."""
         if not self._waiting:
             return
         epochs, models = zip(*jax.device_get(self._waiting), strict=True)
         self._waiting = []
-        # Always as many, so that there is one program only: the last machine fills up what is missing.
+        # Always the same number, so that there is only one program: the last machine is repeated as padding.
         missing = self._epochs - len(epochs)
         together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *models, *[models[-1]] * missing)
         seeds = np.tile(self._numbers, self._epochs)
@@ -124,7 +124,7 @@ class Recorder:
         shape = (self._epochs, self._seeds)
         kept = jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:])[: len(epochs)], ran)
         if kept.movements is not None:
-            # What a step can see is the same for all until a problem's own writing ends: the longest tells all.
+            # What a step can see is the same for all problems until their own writing ends: the longest has it all.
             longest = np.unravel_index(np.argmax(kept.writes), kept.writes.shape)
             kept = kept._replace(movements=kept.movements._replace(seen=kept.movements.seen[longest]))
         notes = {"first_epoch": epochs[0], "last_epoch": epochs[-1]}
@@ -142,7 +142,7 @@ def files(folder: pathlib.Path) -> list[tuple[int, int, pathlib.Path]]:
 
 
 def forget_after(folder: pathlib.Path, epoch: int) -> None:
-    """Drops the recordings of later epochs, and files that were cut off by a crash."""
+    """Deletes the recordings of later epochs, and files left incomplete by a crash."""
     for unfinished in folder.glob(".*.tmp"):
         unfinished.unlink(missing_ok=True)
     for _, last, path in files(folder):

@@ -12,8 +12,8 @@ Row = dict[str, Any]
 def score_row(experiment: Experiment, label: str, measured: Measured, best: int | None = None) -> Row:
     """One row: whose figures they are, and the figures.
 
-    `best` is the place of the best seed where it was chosen elsewhere, on other problems; otherwise it is the best of
-    this very test, by the score that the recipe selects by.
+    `best` is the index of the best seed if it was selected on other problems; otherwise it is the best seed of this
+    test, by the score that the recipe selects by.
     """
     best = best_seed([measured], experiment.recipe.select_by) if best is None else best
     head = {
@@ -26,6 +26,6 @@ def score_row(experiment: Experiment, label: str, measured: Measured, best: int 
 
 
 def score_rows(experiment: Experiment, tests: Mapping[str, Measured]) -> list[Row]:
-    """A row per test. Of a text, the best seed is the one with the best validation in all rows."""
+    """A row per test. For a text, the best seed of all rows is the one with the best validation perplexity."""
     best = best_seed([tests["validation"]], experiment.recipe.select_by) if "validation" in tests else None
     return [score_row(experiment, label, measured, best) for label, measured in tests.items()]

@@ -5,9 +5,9 @@ metrics.jsonl       a line per epoch and seed, and a line per test and seed
 checkpoints/        the last two, as safetensors; training continues from the newest whole one
 recordings/         what seeds did with one problem per epoch, as safetensors
 tensorboard/        the same metrics as event files
-seconds.json        how long it was trained, all runs together
+seconds.json        the training time of all runs together
 summary.json        the final scores, once training is complete
-report.html         the same for people: curves, machines at work, why they fail (see `lantm.report.pages`)
+report.html         the results as a page: curves, machines at work, why they fail (see `lantm.report.pages`)
 """
 
 import contextlib
@@ -26,14 +26,14 @@ from lantm.training import recordings
 from lantm.training.experiment import Experiment
 from lantm.training.history import History
 
-KEPT = 2  # checkpoints: one that is being replaced by the next can be lost, so the one before it stays
+KEPT = 2  # checkpoints: the one before the newest stays, in case the newest is damaged
 
 
 class RunFolder:
     """A run on disk."""
 
     def __init__(self, path: pathlib.Path):
-        """Names the folder; `create` or `open` make sure that it is one."""
+        """Names the folder; `create` and `open` check that it is one."""
         self.path = path
 
     @classmethod
@@ -91,7 +91,7 @@ class RunFolder:
             raise LantmError(f"cannot write {self._metrics_file}: {error.strerror}") from error
 
     def metrics(self) -> Iterator[dict[str, Any]]:
-        """The lines of metrics.jsonl; one that was cut off by a crash is passed over."""
+        """The lines of metrics.jsonl; a line left incomplete by a crash is skipped."""
         if not self._metrics_file.exists():
             return
         with open(self._metrics_file, encoding="utf-8", errors="replace") as file:
@@ -108,7 +108,7 @@ class RunFolder:
         return History.from_rows(self.metrics(), experiment.seed_numbers)
 
     def last_epoch(self) -> int:
-        """The last epoch in the metrics; reading only their end costs little."""
+        """The last epoch in the metrics; only the end of the file is read."""
         try:
             with open(self._metrics_file, "rb") as file:
                 file.seek(0, 2)
@@ -122,7 +122,7 @@ class RunFolder:
         return 0
 
     def forget_after(self, epoch: int) -> None:
-        """Drops what was recorded after the checkpoint that training continues from, and files cut off by a crash."""
+        """Deletes what is newer than the checkpoint that training continues from, and files left incomplete."""
         for unfinished in (*self.path.glob(".*.tmp"), *self.path.glob("checkpoints/.*.tmp")):
             unfinished.unlink(missing_ok=True)
         recordings.forget_after(self.recordings_path, epoch)
@@ -139,14 +139,14 @@ class RunFolder:
 
     @property
     def seconds(self) -> float:
-        """How long it was trained, all runs together; of one that was killed, the last part does not count."""
+        """The training time of all runs together, without that of processes that were killed."""
         try:
             return float(read_json_object(self.path / "seconds.json")["seconds"])
         except (OSError, LantmError, LookupError, TypeError, ValueError):
             return 0.0
 
     def add_seconds(self, seconds: float) -> None:
-        """Counts some more training."""
+        """Adds to the training time."""
         write_json(self.path / "seconds.json", {"seconds": round(self.seconds + seconds, 1)})
 
     # Recordings.
@@ -157,7 +157,7 @@ class RunFolder:
         return self.path / "recordings"
 
     def recordings(self, source: Source, seed: int) -> Iterator[tuple[int, Recording]]:
-        """What a seed did after every epoch, with the epochs; a run without recordings has none."""
+        """What a seed did after every epoch, with the epochs; nothing if it was not recorded."""
         return recordings.load_recordings(self.recordings_path, self.experiment(), source, seed)
 
     # Checkpoints.

@@ -28,20 +28,20 @@ KEY_SPACES = (
     "disk[radius=8]",
     "hyperbolic-3",
 )
-"""Those with a radius twice: hardly curved on the way of a training problem, and strongly."""
+"""Those with a radius occur twice: nearly flat over the length of a training problem, and strongly curved."""
 STARTS: dict[str, dict[str, Any]] = {
     "rotation": {"state_range": 1.0},
     "scaling-rotation": {"state_range": 1.0, "initial_step": 1.0},
 }
-"""Where the origin never moves, our recipes' start there would be for ever, and one of half steps would end there."""
+"""Changes where actions fix the origin: heads that start there never leave it, and half steps end there."""
 EPOCHS = 1000
-"""Half of what our recipe takes for the best machines."""
+"""Half of the epochs of our recipe."""
 LANGUAGE_KEY_SPACES = {PAPERS: "", "disk": "disk"}
-"""With what distinguishes their trainings from the paper's own, as a part of names of files."""
+"""With the part of file names that distinguishes their trainings from the paper's own."""
 
 
 def _within(experiment: Experiment, geometry: str) -> Experiment:
-    """The experiment in another key space, with one start per seed: to compare spaces, not to have the best machine."""
+    """The experiment in another key space, with one start per seed, to compare spaces."""
     changed: dict[str, Any] = {"geometry": geometry}
     experiment = dataclasses.replace(experiment, recipe=dataclasses.replace(experiment.recipe, starts=1))
     if experiment.recipe_name != "paper":

@@ -16,7 +16,7 @@ SEEDS = {"lantm-invnorm": 8, "lantm-softmax": 8, "lstm": 3}
 
 
 def requested(task: str, model: ModelName, request: Request) -> Experiment:
-    """The preset of a task and a model, with the seeds and epochs that were asked for."""
+    """The preset of a task and a model, with the requested seeds and epochs."""
     experiment = preset(task, model, request.recipe)
     experiment = dataclasses.replace(experiment, seeds=SEEDS[model] if request.seeds is None else request.seeds)
     if request.quick:
@@ -28,7 +28,7 @@ def requested(task: str, model: ModelName, request: Request) -> Experiment:
 
 
 def scale_suffix(request: Request) -> str:
-    """Scales of the reader's own give results of their own, which do not replace the study's."""
+    """A suffix of results with requested scales, so that they do not replace the study's."""
     return "".join(f"-{scale}x" for scale in request.scales)
 
 

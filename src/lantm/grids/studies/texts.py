@@ -36,7 +36,7 @@ def text_cells(request: Request, machines: Sequence[tuple[ModelName, Mapping[str
         )
     if request.recipe != "paper" or request.scales:
         raise LantmError("language has one recipe, the paper's, and no scales: leave out --recipe and --scales")
-    # A large vocabulary makes large matrices: a product of them keeps all cores busy.
+    # With a large vocabulary, one matrix product keeps all cores busy.
     use_one_device()
     text = TextFiles.of(_beginning(request.folder) if request.quick else request.folder)
     return [

@@ -1,4 +1,4 @@
-"""The paper's machines and recipes, by task, model and recipe, and what settings make of them."""
+"""The paper's machines and recipes, by task, model and recipe, and changes to them by settings."""
 
 from lantm.paper.presets.by_name import MODELS, RECIPES, preset
 from lantm.paper.presets.programs import SMALL_LOOPS

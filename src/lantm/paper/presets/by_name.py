@@ -14,7 +14,7 @@ from lantm.training import Experiment, ModelName, Recipe
 MODELS: tuple[ModelName, ...] = ("lantm-invnorm", "lantm-softmax", "lstm")
 RECIPES = ("paper", "robust", "demo")
 
-# What differs from the defaults, which are those of copy: sizes, and the learning rate.
+# Differences from the defaults, which are those of copy.
 _SIZES: dict[str, dict[str, Any]] = {
     "bigramFlip": {"cells": 100},
     "addition": {"embedding": 14},
@@ -33,7 +33,7 @@ _RATES = {"addition": 0.01}
 def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
     """The experiment of a task, a model and a recipe; a task of one's own gets the sizes of copy.
 
-    That of a text has no text yet (`Experiment.text`).
+    The experiment of a text has no text yet (`Experiment.text`).
     """
     name = task.partition("[")[0]
     machine: LantmConfig | LstmConfig
@@ -77,21 +77,21 @@ def _robust(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmCon
             epochs=2000,
             test_every=50,
             test_batches=20,
-            # Whether a line of keys is straight and its steps are equal shows at lengths that were not trained on.
+            # Errors in the line of keys and in its steps show at lengths that were not trained on.
             test_scales=(1, 2, 4),
-            # ... but one lucky test at 4x is worth less than the lengths below it.
+            # ... but a lucky test at 4x should not outweigh shorter lengths.
             shorter_first=True,
-            # Where a head walks is decided early, by chance: of four machines hardly ever do all go astray.
+            # The path of a head is decided early, by chance: four machines hardly ever all fail.
             starts=4,
         )
     return machine, recipe
 
 
 def _demo(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmConfig | LstmConfig, Recipe]:
-    """A short training for a laptop: a quiet start, a rate that ends at zero, small tests."""
+    """A short training for a laptop: zero initial state, cosine schedule, small tests."""
     machine = dataclasses.replace(machine, state_range=0.0, forget_bias=1.0)
     if isinstance(machine, LantmConfig):
-        # The faint slot of the start would lie where all heads begin, and drown what they read.
+        # The faint initial memory would lie where all heads begin, and dominate what they read.
         machine = dataclasses.replace(machine, initial_slot=False)
     recipe = dataclasses.replace(
         recipe, learning_rate=0.01, schedule="cosine", clip=1.0, epochs=300, test_every=25, test_batches=10

@@ -10,14 +10,14 @@ def with_robust_heads(machine: LantmConfig) -> LantmConfig:
     return dataclasses.replace(
         machine,
         state_range=0.0,
-        # The faint slot of the start would lie where all heads begin, and drown what they read.
+        # The faint initial memory would lie where all heads begin, and dominate what they read.
         initial_slot=False,
-        # Two ways to read: one head starts out travelling with the write head, the other on its own.
+        # Two ways to read: one head is initialised to move with the write head, the other is independent.
         read_heads=2,
         tied_read_heads=1,
-        # Memories half a step apart: a read head that takes whole steps takes every second of them.
+        # Memories half a step apart: a read head that takes whole steps reads every second one.
         normalise_steps=True,
         initial_step=0.5,
-        # Gates that close for good leave a head on its line, however long the line.
+        # Gates that close completely keep a head on its line, however long the line is.
         gate_overshoot=0.1,
     )

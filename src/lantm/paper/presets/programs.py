@@ -6,7 +6,7 @@ from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper.presets.heads import with_robust_heads
 from lantm.training import ModelName, Recipe
 
-# How long to train, how often to validate and when the curriculum moves on are ours (docs/programs.md).
+# Epochs, time between tests and the curriculum are ours (docs/programs.md).
 _PAPER = Recipe(
     learning_rate=0.002,
     schedule="validation",
@@ -28,10 +28,10 @@ _EPOCHS_OF_SMALL_LOOPS = 1200
 
 
 def programs(task: str, model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, Recipe]:
-    """One size for all models, small weights, and for machines with a memory neither of the paper's two tweaks.
+    """One size for all models and small initial weights; machines with a memory without the paper's two tweaks.
 
-    `robust` starts from weights of the usual size, lets the rate end at zero, and gives machines with a memory the
-    heads that serve the sequence tasks; `demo` is a short version with the paper's heads.
+    `robust` has initial weights of the usual size, a cosine schedule, and for machines with a memory the heads of the
+    sequence tasks; `demo` is a short version with the paper's heads.
     """
     machine: LantmConfig | LstmConfig
     if model == "lstm":

@@ -1,4 +1,4 @@
-"""Settings by name: what flags, sweep files and keyword arguments change of a preset."""
+"""Settings by name: the changes that flags, sweep files and keyword arguments make to a preset."""
 
 import pathlib
 from collections.abc import Mapping
@@ -45,12 +45,12 @@ def make_experiment(settings: Mapping[str, Any]) -> Experiment:
 
 
 def _own_weighting(made: Mapping[str, Any]) -> ModelName:
-    """A machine with a weighting that the paper does not have is not called by the paper's names."""
+    """The name of the model: `lantm` for a weighting that is not the paper's."""
     return "lantm" if ":" in str(made["machine"].get("weighting", "")) else made["model"]
 
 
 def settings_of(experiment: Experiment) -> dict[str, Any]:
-    """All that can be set of an experiment, by the names it is set by."""
+    """All settings of an experiment, by name."""
     flat = {"task": experiment.task, "model": model_of(experiment.machine), "recipe": experiment.recipe_name}
     text = {} if experiment.text is None else {"data": experiment.text.folder, "vocabulary": experiment.text.vocabulary}
     return {**flat, "lengths": experiment.lengths, **text, **vars(experiment.machine), **vars(experiment.recipe)}

@@ -17,8 +17,8 @@ _RECIPE = Recipe(
 def text(model: ModelName) -> tuple[LantmConfig | LstmConfig, Recipe]:
     """The paper's machine (appendix, "Language modelling"): 128 cells, words of 256 components, memories of 100.
 
-    Which parts "the controllers" are that have the small weights was settled by validation (docs/language.md). The
-    rate is halved when validation is worse than in the epoch before.
+    The parts with small initial weights, "the controllers", were determined by validation (docs/language.md). The
+    learning rate is halved when the validation perplexity is worse than in the epoch before.
     """
     return _machine(model), _RECIPE
 

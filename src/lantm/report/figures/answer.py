@@ -22,14 +22,14 @@ _GOLDEN = 0.618034
 
 
 def draw_answer(recording: Recording, task: Source, title: str, subtitle: str) -> "Figure":
-    """What was expected, what was said, and where they differ."""
+    """The right answer, the machine's, and where they differ."""
     if isinstance(task, NumberTask):
         return draw_worked(recording, task, title, subtitle)
     return draw_strip(recording, task, title, subtitle)
 
 
 def draw_strip(recording: Recording, task: Source, title: str, subtitle: str) -> "Figure":
-    """Three rows of symbols, one colour a symbol, folded into lines where they are long."""
+    """Three rows of symbols, one colour per symbol, broken into lines if they are long."""
     answer = len(recording.expected)
     lines = -(-answer // _IN_A_LINE)
     columns = -(-answer // lines)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def verdict(recording: Recording) -> str:
-    """How it went, in a few words."""
+    """The outcome, in a few words."""
     size, wrong, unit = len(recording.expected), len(recording.wrong), recording.unit
     if recording.first_mistake is None:
         return f"all {size:,} {unit}s are right"

@@ -47,14 +47,14 @@ class Reel:
 
 
 def frames(reel: Reel) -> Iterator[Frame]:
-    """The frames, one per epoch. What does not change is drawn once."""
+    """The frames, one per epoch. Parts that do not change are drawn once."""
     screen = _Screen(reel)
     for at in range(len(reel.epochs)):
         yield screen.frame(at)
 
 
 class _Screen:
-    """A figure of which only what moves is drawn again."""
+    """A figure of which only the moving parts are redrawn."""
 
     def __init__(self, reel: Reel) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -168,7 +168,7 @@ class _Screen:
         heads = [recording.heads for recording in reel.recordings]
         last = heads[-1]
         assert last is not None
-        # One way to look at it for the whole video: that which suits its end.
+        # One projection for the whole video: the one for its last frame.
         self._flat = projection(geometry, last.keys.reshape(-1, last.keys.shape[-1]))
         self._scenes = [
             lay_out(recording, one, self._flat)
@@ -213,7 +213,7 @@ def _narrow(losses: list[tuple[int, float]]) -> bool:
 
 
 def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray, " 2"], Float[np.ndarray, " 2"]]]:
-    """What the camera sees in every frame, middle and half size: all writes and reads, without sudden moves."""
+    """The view of every frame, as centre and half size: all writes and reads, without sudden moves."""
     edges = []
     for scene in scenes:
         points = everything(scene._replace(mistake=None), flat)
@@ -222,7 +222,7 @@ def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray
             points = np.zeros((1, 2))
         edges.append([points.min(axis=0), points.max(axis=0)])
     lows, highs = np.array(edges).transpose(1, 0, 2)
-    # The widest of the neighbouring epochs, and of these the mean: it never cuts off what there is to see.
+    # The largest range of the neighbouring epochs, then its moving average: nothing is cut off.
     lows, highs = _near(_near(lows, np.min), np.mean), _near(_near(highs, np.max), np.mean)
     views = []
     for low, high in zip(lows, highs, strict=True):
@@ -235,12 +235,12 @@ def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray
 
 
 def _near(values: Float[np.ndarray, "epochs 2"], together: Callable[..., Any]) -> Float[np.ndarray, "epochs 2"]:
-    """Every value replaced by what `together` makes of it and its neighbours."""
+    """Applies `together` to every value and its neighbours."""
     return np.array([together(values[max(0, at - _STEADY) : at + _STEADY + 1], axis=0) for at in range(len(values))])
 
 
 def write_gif(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None]) -> None:
-    """An animated picture that browsers and READMEs show."""
+    """Writes an animated GIF."""
     from PIL import Image
 
     def pictures() -> Iterator[Any]:
@@ -260,7 +260,7 @@ def write_gif(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None
 
 
 def write_mp4(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None]) -> None:
-    """A film, smaller than an animated picture."""
+    """Writes an MP4, which is smaller than a GIF."""
     try:
         import imageio_ffmpeg
     except ImportError as error:
@@ -271,7 +271,7 @@ def write_mp4(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with warnings.catch_warnings():
-            # JAX warns of a child process that goes on as Python; this one becomes ffmpeg at once.
+            # JAX warns about forked Python processes; this one executes ffmpeg at once.
             warnings.filterwarnings("ignore", message="os.fork")
             writer.send(None)
         frame = None

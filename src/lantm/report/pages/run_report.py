@@ -1,7 +1,7 @@
 """report.html: the results of a run on one page, written when its training is complete or on demand.
 
 Scores with their intervals, at the tested scales and by length, learning curves of all seeds, the best and the worst
-machine at work, why they are right or wrong, in words, and every setting. Of a text, perplexities instead of scores.
+machine at work, why they are right or wrong, in words, and every setting. For a text, perplexities instead of scores.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from lantm.training import Experiment, Row
 
 REPORT = "report.html"
 PROBLEMS = 128  # per length: all lengths together take about as long as two epochs of training
-_DRAW = 2  # fresh problems: training's final scores are draw 0, and lantm eval's are 1 unless told otherwise
+_DRAW = 2  # fresh problems: training's final scores are draw 0, and lantm eval's are 1 by default
 _SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1, 3 / 2, 2, 3, 4)  # of the longest length trained on
 
 
@@ -41,7 +41,7 @@ def write_report(trained: Trained) -> pathlib.Path:
 
 
 def try_report(trained: Trained, warn: Callable[[str], None]) -> pathlib.Path | None:
-    """The same at the end of a training, which is complete and stays so: whatever goes wrong here is a warning."""
+    """The same at the end of a training: any error is only a warning, because the training is complete."""
     try:
         return write_report(trained)
     except (Exception, KeyboardInterrupt) as error:
@@ -122,7 +122,7 @@ def _with_interval(row: Row) -> Row:
 
 
 def _exhibits(trained: Trained, shown: list[int], by_length: list[Scores]) -> tuple[list[dict[str, Any]], int]:
-    """The machines to be looked at, and which problem first: the shortest that the worst of them gets wrong."""
+    """The machines shown, and the problem shown first: the shortest that the worst machine gets wrong."""
     task, geometry = trained.source, trained.geometry
     problems = sampled_problems(task, usual_lengths(task))
     exhibits, first = [], 0
@@ -151,7 +151,7 @@ def _exhibits(trained: Trained, shown: list[int], by_length: list[Scores]) -> tu
 
 
 def _in_words(index: int, by_length: list[Scores]) -> str:
-    """Up to where a seed solves the task, and how it fails beyond."""
+    """The lengths that a seed solves, and how it fails beyond them."""
     solved = [scores.lengths.largest for scores in by_length if scores.coarse[index] >= SOLVED]
     failed = [scores for scores in by_length if scores.coarse[index] < SOLVED]
     if not failed:
@@ -170,7 +170,7 @@ def _in_words(index: int, by_length: list[Scores]) -> str:
 
 
 def _facts(trained: Trained, summary: dict[str, Any]) -> list[list[str]]:
-    """What is good to know of the run, each with its name."""
+    """Facts about the run, each with its name."""
     provenance = trained.trained
     facts = {
         "parameters": f"{trained.parameters:,}",
@@ -186,7 +186,7 @@ def _facts(trained: Trained, summary: dict[str, Any]) -> list[list[str]]:
 
 
 def _settings(experiment: Experiment) -> list[dict[str, Any]]:
-    """Every setting by group, and whether it is other than the class's default."""
+    """Every setting by group, and whether it differs from the class's default."""
 
     def listed(record: Any, left_out: tuple[str, ...] = ()) -> list[list[Any]]:
         found = []

@@ -1,4 +1,4 @@
-"""What a seed did while it was trained, epoch by epoch, as the viewer shows it."""
+"""Recordings of a seed's training, epoch by epoch, for the viewer."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ class Recorded(NamedTuple):
 def recorded_training(trained: Trained, seed: int, most: int) -> list[Recorded]:
     """At most this many epochs of a seed's training, evenly spaced, with the first and the last; none if not recorded.
 
-    Recordings hold no read weights, which follow from the rest: they are computed again here.
+    Recordings hold no read weights; they are computed here from the rest.
     """
     experiment, folder, history = trained.experiment, trained.folder, trained.history
     if most < 1 or folder is None or history is None or seed not in experiment.recorded:

@@ -20,21 +20,21 @@ LONGEST = 2000  # a page holds read weights that grow with the square of the len
 
 
 class Problem(NamedTuple):
-    """A problem to be looked at."""
+    """A problem to be shown."""
 
     name: str
     batch: Batch
 
 
 class Machine(NamedTuple):
-    """A machine to be looked at."""
+    """A machine to be shown."""
 
     name: str
     task: Source
     model: Model
     problems: Sequence[Problem]
     training: Sequence[Recorded] = ()
-    """What it did while it was trained."""
+    """Recordings of its training."""
 
 
 def viewer_page(title: str, about: str, machines: Sequence[dict[str, Any]], chosen: Sequence[int], first: int) -> str:
@@ -68,7 +68,7 @@ def exhibit(machine: Machine) -> dict[str, Any]:
 
 
 def geometry_of(model: Model) -> Geometry | None:
-    """Where a machine's keys live; None for one without a memory."""
+    """The key space of a machine; None for one without a memory."""
     return model.config.access.geometry if isinstance(model.config, LantmConfig) else None
 
 

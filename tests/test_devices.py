@@ -1,7 +1,6 @@
-"""Seeds: keys that differ, numbers that depend on the seed alone, and many devices."""
+"""Many seeds as one program: results that depend on the seed alone, on one device and on many."""
 
 import dataclasses
-import itertools
 import json
 import os
 import pathlib
@@ -13,29 +12,11 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from lantm.seeds import (
-    EVALUATE,
-    INITIALISE,
-    SEEDS,
-    TEST,
-    TRAIN,
-    device_mesh,
-    seed_key,
-    shared_key,
-    use_all_cores,
-)
-from lantm.training.checkpoint import named_arrays
 from safetensors.numpy import load_file
 
+from lantm.devices import device_mesh, use_all_cores, use_one_device
 from lantm.training import Experiment, RunFolder, train
-
-
-def test_keys_differ_by_seed_purpose_and_counters() -> None:
-    counters = [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (2, 1), (1, 2)]
-    asked = list(itertools.product([0, 1, 2, SEEDS - 1], [INITIALISE, TRAIN, TEST, EVALUATE], counters))
-    keys = [seed_key(seed, purpose, *at) for seed, purpose, at in asked]
-    keys += [shared_key(purpose, *at) for purpose in (TRAIN, TEST, EVALUATE) for at in counters]
-    assert len({tuple(jax.random.key_data(key).tolist()) for key in keys}) == len(keys)
+from lantm.weight_files import named_arrays
 
 
 def test_a_seed_is_the_same_in_other_company(tiny: Experiment, trained, tmp_path: pathlib.Path) -> None:
@@ -66,11 +47,14 @@ def test_every_core_that_is_ours_is_a_device(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(os, "cpu_count", lambda: 12)
     use_all_cores()
     assert asked[1] == ("jax_num_cpu_devices", 12)
+    use_one_device()
+    assert asked[2] == ("jax_num_cpu_devices", 1)
 
 
 def test_devices_in_use_stay_as_they_are() -> None:
     devices = jax.local_devices()
     use_all_cores()
+    use_one_device()
     assert jax.local_devices() == devices
 
 

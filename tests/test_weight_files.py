@@ -1,11 +1,10 @@
-"""Checkpoints: whole or refused, whatever happens to the file."""
+"""Trees of arrays in files: whole or refused, whatever happens to the file."""
 
 import json
 import os
 import pathlib
 import resource
 import struct
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -15,10 +14,10 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lantm.training.checkpoint import load, named_arrays, save, write_whole
 
+from lantm import files
 from lantm.errors import LantmError
-from lantm.training import checkpoint
+from lantm.weight_files import load, named_arrays, read_notes, save
 
 
 class Part(NamedTuple):
@@ -70,6 +69,15 @@ def test_round_trip(saved: pathlib.Path, like: Any) -> None:
         else:
             assert (one.dtype, one.shape) == (other.dtype, other.shape)
             assert np.asarray(one).tobytes() == np.asarray(other).tobytes(), "bit for bit"
+
+
+def test_the_notes_alone(saved: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    assert read_notes(saved) == NOTES
+    with pytest.raises(LantmError, match="there is no file"):
+        read_notes(tmp_path / "nothing")
+    (tmp_path / "text").write_text("hello, world")
+    with pytest.raises(LantmError, match="is damaged"):
+        read_notes(tmp_path / "text")
 
 
 def test_other_programs_can_read_it(saved: pathlib.Path) -> None:
@@ -169,56 +177,13 @@ def test_a_digest_that_fits_other_notes(tmp_path: pathlib.Path, saved: pathlib.P
         assert "damaged" in refusal(path)
 
 
-# Writing.
+def test_a_failure_to_write_leaves_the_old_file(saved: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
 
-
-def fails(*args: Any, **options: Any) -> None:
-    raise OSError(28, "No space left on device")
-
-
-@pytest.mark.parametrize("function", ["replace", "fsync"])
-def test_a_failure_leaves_the_old_file_and_nothing_else(
-    saved: pathlib.Path, monkeypatch: pytest.MonkeyPatch, function: str
-) -> None:
     before = saved.read_bytes()
-    monkeypatch.setattr(checkpoint.os, function, fails)
+    monkeypatch.setattr(files.os, "fsync", fails)
     with pytest.raises(LantmError, match=r"cannot write .*tree.safetensors: No space left on device"):
         save(saved, {"other": jnp.zeros(5)}, {})
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
-
-
-def test_an_interruption_leaves_the_old_file_and_nothing_else(
-    saved: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*args: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = saved.read_bytes()
-    monkeypatch.setattr(checkpoint.os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        save(saved, {"other": jnp.zeros(5)}, {})
-    assert saved.read_bytes() == before
-    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
-
-
-def test_the_file_is_synced_before_it_takes_the_name(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-
-    def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            calls.append(name)
-            return function(*args)
-
-        return call
-
-    monkeypatch.setattr(checkpoint.os, "fsync", recorded("fsync", os.fsync))
-    monkeypatch.setattr(checkpoint.os, "replace", recorded("replace", os.replace))
-    write_whole(tmp_path / "file", b"data")
-    assert calls == ["fsync", "replace", "fsync"], "the file, its name, its folder"
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(LantmError, match="cannot write"):
-        write_whole(tmp_path / "file" / "folder" / "other", b"data")
