@@ -59,7 +59,7 @@ class Layer(eqx.Module):
     """One LSTM layer."""
 
     inputs: Linear
-    recurrent: Float[Array, "cells 4*cells"]
+    recurrent: Float[Array, "cells four_cells"]
 
     def __init__(self, inputs: int, config: LstmConfig, key: PRNGKeyArray):
         self.inputs, self.recurrent = lstm_matrices(
