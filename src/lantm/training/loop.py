@@ -184,7 +184,6 @@ class _Training:
             self._batch = int(np.asarray(self._learners.batch)[0])
             self._leading = _leading(self._experiment, self._learners)
         folder.forget_after(self.epoch)
-        self._rows = list(folder.metrics())
 
     def advance(self) -> list[Row]:
         """Trains for a few seconds, or to the end of the epoch; the rows of metrics of an epoch that has ended."""
@@ -213,8 +212,9 @@ class _Training:
         if tested:
             self._take_tests(epoch)
             rows += rows_of_tests(experiment, epoch, self._tests)
-        self._rows += rows
-        if self._folder is not None:
+        if self._folder is None:
+            self._rows += rows
+        else:  # a long training keeps its metrics on disk alone
             self._folder.append_metrics(rows)
         self.epoch, self._batch = epoch, 0
         self._report(epoch, report, tested)
@@ -285,7 +285,8 @@ class _Training:
         if complete:
             found = self._material.final(learners.best_model, learners.seed, final_draw(recipe))
             tests = {label: one.among(self._leading) for label, one in found.items()}
-        history = History.from_rows(self._rows, experiment.seed_numbers)
+        rows = self._rows if self._folder is None else self._folder.metrics()
+        history = History.from_rows(rows, experiment.seed_numbers)
         best = best_starts(experiment, learners)
         merit = _start_merits(experiment, learners)
         return Result(experiment, self._source, best, self.epoch, complete, tests, history, merit, seconds)
