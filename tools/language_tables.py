@@ -1,4 +1,4 @@
-"""The tables of docs/language.md and of README's section on language; `results` is the way there from the page."""
+"""The tables of docs/language.md, and that of docs/geometries.md on language."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ MODELS: tuple[ModelName, ...] = ("lstm", "lantm-invnorm", "lantm-softmax")
 PLATFORMS = ("cpu", "gpu")
 
 
-def perplexities(root: pathlib.Path, results: str) -> str:
+def perplexities(root: pathlib.Path) -> str:
     """Ours beside the paper's."""
     rows, origins = [], []
     for model in MODELS:
@@ -36,7 +36,7 @@ def perplexities(root: pathlib.Path, results: str) -> str:
                 ", ".join("pass" if row["pass"] else "**fail**" for row in (validation, test)),
             ]
         )
-        origins.append(f"[{model}]({results}/language/{model}.json) {_origin(result['scored'])}")
+        origins.append(f"[{model}](../results/language/{model}.json) {_origin(result['scored'])}")
     head = [
         "model",
         "paper: validation",
@@ -50,7 +50,7 @@ def perplexities(root: pathlib.Path, results: str) -> str:
     return _with_origins(head, rows, origins, "lantm reproduce language --data FOLDER")
 
 
-def speed(root: pathlib.Path, results: str) -> str:
+def speed(root: pathlib.Path) -> str:
     """Words a second, by device."""
     rows, origins = [], []
     for platform in PLATFORMS:
@@ -69,7 +69,7 @@ def speed(root: pathlib.Path, results: str) -> str:
             for row in result["training"]
         ]
         note = f" ({result['note']})" if "note" in result else ""
-        origins.append(f"[{platform}]({results}/language-speed-{platform}.json) {_origin(result)}{note}")
+        origins.append(f"[{platform}](../results/language-speed-{platform}.json) {_origin(result)}{note}")
     head = ["device", "model", "seeds at once", "words a second, all seeds", "an epoch", "waiting for data"]
     return _with_origins(head, rows, origins, "python -m benchmarks.language")
 
@@ -83,7 +83,7 @@ MACHINES = {
 """Those with heads, by the names of their files."""
 
 
-def keys(root: pathlib.Path, results: str) -> str:
+def keys(root: pathlib.Path) -> str:
     """What the heads of a trained machine did."""
     rows, origins, figures = [], [], ""
     for name, machine in MACHINES.items():
@@ -100,7 +100,7 @@ def keys(root: pathlib.Path, results: str) -> str:
                 f"{found['shared_over']:.1f} of {found['remembered']:.0f}",
             ]
         )
-        origins.append(f"[{machine}]({results}/language-keys-{name}.json) {_origin(found['scored'])}")
+        origins.append(f"[{machine}](../results/language-keys-{name}.json) {_origin(found['scored'])}")
         if (root / "docs" / f"language-keys-{name}.png").exists():
             figures += f"\n\n![Where the heads of {machine} went](language-keys-{name}.png)"
     head = [
@@ -114,7 +114,7 @@ def keys(root: pathlib.Path, results: str) -> str:
     return _with_origins(head, rows, origins, "lantm trace RUN") + figures
 
 
-def key_spaces(root: pathlib.Path, results: str) -> str:
+def key_spaces(root: pathlib.Path) -> str:
     """InvNorm with keys in the plane and in the disk."""
     rows, origins = [], []
     for name, space in (("lantm-invnorm", "translation"), ("lantm-invnorm-disk", "disk")):
@@ -126,7 +126,7 @@ def key_spaces(root: pathlib.Path, results: str) -> str:
         mark = f" {CHANGED}" if _changed(result, "lantm-invnorm", geometry=space) else ""
         row = [f"`{space}`{mark}", f"{validation['perplexity']:.1f}", f"{test['perplexity']:.1f}"]
         rows.append([*row, f"{test['median_perplexity']:.1f}", by_seed])
-        origins.append(f"[{space}]({results}/language-geometries/{name}.json) {_origin(result['scored'])}")
+        origins.append(f"[{space}](../results/language-geometries/{name}.json) {_origin(result['scored'])}")
     head = ["key space", "validation, best seed", "test", "test, median", "test of every seed"]
     return _with_origins(head, rows, origins, "lantm reproduce language-geometries --data FOLDER")
 

@@ -253,7 +253,7 @@ def test_a_task_and_a_geometry_of_the_users_own(
     (row, _) = json.loads(said.out)
     assert row["task"] == "examples.every_second:EverySecond"
     arrays = named_arrays(load_run(RunFolder.open(tmp_path / "run")).best_weights)
-    assert arrays["start.keys"].shape == (1, 2, 3), "keys in space, steps that turn and climb"
-    assert arrays["start.steps"].shape == (1, 2, 2)
+    assert arrays["layer.start.keys"].shape == (1, 2, 3), "keys in space, steps that turn and climb"
+    assert arrays["layer.start.steps"].shape == (1, 2, 2)
     result = json.loads(lantm("solve", tmp_path / "run", "abcde", "--json").out)
     assert (result["task"], result["expected"]) == ("everySecond", "ace")
