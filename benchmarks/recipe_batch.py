@@ -8,11 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import lantm.machine.lantm
+import lantm.machine.layer
 from benchmarks.timing import interleaved
 from lantm.batch import Batch
 from lantm.evaluation import answer
-from lantm.machine import Backend, LantmConfig, Model
+from lantm.evaluation.answer import Answer
+from lantm.machine import Backend, Lantm, LantmConfig, Model
 from lantm.machine.recurrence import recur
 from lantm.machine.reference import recur_by_scan
 from lantm.tasks import make_task
@@ -43,15 +44,27 @@ def loss_and_gradients(model: Model, batch: Batch, backend: Backend = "auto") ->
     return jax.value_and_grad(lambda model: negative_log_likelihood(answer(model, batch, backend)))(model)
 
 
+def layer_under_vmap(model: Lantm, batch: Batch) -> tuple[Any, Any]:
+    """The same step with the layer mapped over examples, as it is used inside another network."""
+    writes, symbols = LENGTH + 1, batch.inputs.T  # examples first
+
+    def loss(model: Lantm) -> Any:
+        outputs, _ = jax.vmap(lambda xs: model.layer(xs, writes=writes))(model.embedding[symbols])
+        answers = (model.readout(outputs[:, writes:]), batch.targets[writes:].T, batch.mask[writes:].T)
+        return negative_log_likelihood(Answer(*answers))
+
+    return jax.value_and_grad(loss)(model)
+
+
 def by_scan(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with plain `lax.scan` autodiff in place of the recurrence."""
 
     def swapped(*arguments: Any) -> Any:
-        lantm.machine.lantm.recur = recur_by_scan
+        lantm.machine.layer.recur = recur_by_scan
         try:
             return function(*arguments)
         finally:
-            lantm.machine.lantm.recur = recur
+            lantm.machine.layer.recur = recur
 
     return swapped
 
@@ -68,12 +81,13 @@ def compiled(
 
 
 def against_torch(repetitions: int) -> list[dict[str, Any]]:
-    """Rows: ours, plain autodiff, PyTorch eager and compiled at each thread setting, and a bare LSTM."""
+    """Rows: ours, the layer mapped over, plain autodiff, PyTorch eager and compiled, and a bare LSTM."""
     import torch
 
     from benchmarks.torch_lantm import TorchLantm
 
     ours, model, batch = compiled(LENGTH)
+    mapped = jax.jit(layer_under_vmap).lower(model, batch).compile()
     plain, _, _ = compiled(LENGTH, plain=True)
     inputs = torch.from_numpy(np.array(batch.inputs, dtype=np.int64))
     targets = torch.from_numpy(np.array(batch.targets, dtype=np.int64))
@@ -112,6 +126,7 @@ def against_torch(repetitions: int) -> list[dict[str, Any]]:
     for threads in (1, 2):
         contenders: dict[str, Callable[[], Any]] = {
             "lantm": lambda: ours(model, batch),
+            "lantm.LieAccess under jax.vmap": lambda: mapped(model, batch),
             "lantm, plain scan autodiff": lambda: plain(model, batch),
             f"PyTorch, eager, threads {threads}": torch_step(eager, threads),
             f"PyTorch, compiled step, threads {threads}": torch_step(traced, threads),
@@ -130,7 +145,7 @@ def _same_machine(ours: tuple[Any, Any], module: Any, run: Callable[[], Any]) ->
     loss, gradients = ours
     assert abs(run() - float(loss)) < 1e-4, "the PyTorch machine computes another loss"
     theirs = module.heads.weight.grad.numpy().T
-    difference = np.abs(theirs - np.asarray(gradients.heads.weight)).max()
+    difference = np.abs(theirs - np.asarray(gradients.layer.heads.weight)).max()
     assert difference < 1e-3 * max(1.0, np.abs(theirs).max()), f"another gradient, by {difference}"
 
 

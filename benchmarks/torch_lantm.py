@@ -16,22 +16,23 @@ class TorchLantm(nn.Module):
     def __init__(self, machine: Lantm):
         """Takes the weights of ours."""
         super().__init__()
+        controller = machine.layer.controller
         self.cells, self.width = machine.config.cells, machine.config.memory_width
         vocabulary, embedding = machine.embedding.shape
         self.embedding = nn.Embedding(vocabulary, embedding)
         self.cell = nn.LSTMCell(embedding + self.width, self.cells)
-        self.heads = nn.Linear(self.cells, machine.heads.bias.shape[0])
+        self.heads = nn.Linear(self.cells, machine.layer.heads.bias.shape[0])
         self.readout = nn.Linear(self.cells, vocabulary)
         self.start = nn.ParameterDict(
             {
-                "first_hidden": _parameter(machine.start.hidden),
-                "first_cell": _parameter(machine.start.cell),
-                "first_reading": _parameter(machine.start.reading),
-                "first_keys": _parameter(machine.start.keys),
-                "first_steps": _parameter(machine.start.steps),
-                "slot_key": _parameter(machine.start.slot.key),
-                "slot_vector": _parameter(machine.start.slot.vector),
-                "slot_strength": _parameter(machine.start.slot.strength),
+                "first_hidden": _parameter(controller.start.hidden),
+                "first_cell": _parameter(controller.start.cell),
+                "first_reading": _parameter(machine.layer.start.reading),
+                "first_keys": _parameter(machine.layer.start.keys),
+                "first_steps": _parameter(machine.layer.start.steps),
+                "slot_key": _parameter(machine.layer.start.slot.key),
+                "slot_vector": _parameter(machine.layer.start.slot.vector),
+                "slot_strength": _parameter(machine.layer.start.slot.strength),
             }
         )
         self._load(machine)
@@ -39,17 +40,17 @@ class TorchLantm(nn.Module):
 
     def _load(self, machine: Lantm) -> None:
         """PyTorch's LSTM cell orders its gates input, forget, candidate, output, and adds a second bias."""
-        n = self.cells
+        n, controller = self.cells, machine.layer.controller
         order = np.concatenate([np.arange(2 * n), np.arange(3 * n, 4 * n), np.arange(2 * n, 3 * n)])
-        recurrent = np.asarray(machine.recurrent)
-        inputs = np.concatenate([np.asarray(machine.symbols.weight), recurrent[: self.width]])
+        recurrent = np.asarray(controller.recurrent)
+        inputs = np.concatenate([np.asarray(controller.inputs.weight), recurrent[: self.width]])
         with torch.no_grad():
             self.embedding.weight.copy_(_tensor(machine.embedding))
             self.cell.weight_ih.copy_(_tensor(inputs[:, order].T))
             self.cell.weight_hh.copy_(_tensor(recurrent[self.width :, order].T))
-            self.cell.bias_ih.copy_(_tensor(np.asarray(machine.symbols.bias)[order]))
+            self.cell.bias_ih.copy_(_tensor(np.asarray(controller.inputs.bias)[order]))
             self.cell.bias_hh.zero_()
-            for ours, theirs in ((machine.heads, self.heads), (machine.readout, self.readout)):
+            for ours, theirs in ((machine.layer.heads, self.heads), (machine.readout, self.readout)):
                 theirs.weight.copy_(_tensor(np.asarray(ours.weight).T))
                 theirs.bias.copy_(_tensor(ours.bias))
 

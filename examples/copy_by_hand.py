@@ -78,8 +78,9 @@ def copy_machine(cells: int = 50, memory_width: int = 20) -> Lantm:
     hidden[BEAT] = SEEN
     model = eqx.tree_at(
         lambda m: (
-            m.embedding, m.symbols.weight, m.symbols.bias, m.recurrent, m.heads.weight, m.heads.bias,
-            m.readout.weight, m.readout.bias, m.start.hidden, m.start.steps,
+            m.embedding, m.layer.controller.inputs.weight, m.layer.controller.inputs.bias,
+            m.layer.controller.recurrent, m.layer.heads.weight, m.layer.heads.bias, m.readout.weight, m.readout.bias,
+            m.layer.controller.start.hidden, m.layer.start.steps,
         ),
         blank,
         (codes, symbols, bias, recurrent, heads, heads_bias, readout, readout_bias, hidden,

@@ -1,4 +1,6 @@
-"""The tests run with annotations checked: a call with another shape or type than promised fails."""
+"""Annotations: the tests run with every call checked against them, and other packages may rely on them."""
+
+import importlib.resources
 
 import jax.numpy as jnp
 import pytest
@@ -21,3 +23,7 @@ def test_methods_are_checked() -> None:
 def test_plain_types_are_checked() -> None:
     with pytest.raises(TypeCheckError, match="name"):
         make_task(make_task("copy"))  # type: ignore[arg-type]
+
+
+def test_other_packages_may_use_them() -> None:
+    assert importlib.resources.files("lantm").joinpath("py.typed").is_file()

@@ -7,6 +7,7 @@ import resource
 import struct
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from lantm import files
 from lantm.errors import LantmError
+from lantm.machine import LantmConfig
 from lantm.weight_files import load, named_arrays, read_notes, save
 
 
@@ -187,3 +189,26 @@ def test_a_failure_to_write_leaves_the_old_file(saved: pathlib.Path, monkeypatch
         save(saved, {"other": jnp.zeros(5)}, {})
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_machine_that_an_older_version_wrote(tmp_path: pathlib.Path) -> None:
+    """Its arrays had other names, since it had no layer inside."""
+    model = LantmConfig(cells=3, embedding=2, memory_width=2).build(5, jax.random.key(0))
+    controller, layer = model.layer.controller, model.layer
+    written = {
+        "embedding": model.embedding,
+        "symbols": {"weight": controller.inputs.weight, "bias": controller.inputs.bias},
+        "recurrent": controller.recurrent,
+        "heads": {"weight": layer.heads.weight, "bias": layer.heads.bias},
+        "readout": {"weight": model.readout.weight, "bias": model.readout.bias},
+        "start": {
+            **{"hidden": controller.start.hidden, "cell": controller.start.cell},
+            **{name: getattr(layer.start, name) for name in ("reading", "keys", "steps")},
+            "slot": {name: getattr(layer.start.slot, name) for name in ("key", "vector", "strength")},
+        },
+    }
+    path = tmp_path / "machine.safetensors"
+    save(path, {"best_model": written}, {"epoch": 3})
+    found, notes = load(path, {"best_model": jax.tree.map(jnp.zeros_like, model)})
+    assert eqx.tree_equal(found["best_model"], model)
+    assert notes == {"epoch": 3}

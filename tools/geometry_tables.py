@@ -7,9 +7,9 @@ from typing import Any
 from study_tables import NOT_RUN, Results, table
 
 from lantm.errors import LantmError
-from lantm.experiments.studies.geometries import KEY_SPACES
-from lantm.experiments.studies.sequences import TASKS
 from lantm.geometry import make_geometry
+from lantm.grids.studies.geometries import KEY_SPACES
+from lantm.grids.studies.sequences import TASKS
 
 SCALES = ("1x", "2x", "4x")
 

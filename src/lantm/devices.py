@@ -9,12 +9,14 @@ import contextlib
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as Spec
+
+T = TypeVar("T")
 
 _AXIS = "seeds"
 
@@ -35,7 +37,8 @@ def use_one_device() -> None:
 
 def current_device() -> jax.Device:
     """The device that JAX runs computations on by default."""
-    chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
+    config: Any = jax.config  # its fields have types from JAX 0.12 on only
+    chosen = config.jax_default_device
     if chosen is None:
         return jax.local_devices()[0]
     return jax.local_devices(backend=chosen)[0] if isinstance(chosen, str) else chosen
@@ -43,7 +46,7 @@ def current_device() -> jax.Device:
 
 def on_cpu() -> bool:
     """Whether computations run on a CPU by default."""
-    return current_device().platform == "cpu"
+    return bool(current_device().platform == "cpu")
 
 
 def device_mesh(seeds: int) -> Mesh:
@@ -53,9 +56,10 @@ def device_mesh(seeds: int) -> Mesh:
     return Mesh(devices[:count], (_AXIS,))
 
 
-def place(tree: Any, mesh: Mesh) -> Any:
+def place(tree: T, mesh: Mesh) -> T:
     """Puts arrays with a leading axis of seeds onto the devices."""
-    return jax.device_put(tree, NamedSharding(mesh, Spec(_AXIS)))
+    placed: T = jax.device_put(tree, NamedSharding(mesh, Spec(_AXIS)))
+    return placed
 
 
 def over_seeds(function: Callable[..., Any], mesh: Mesh, **jit_options: Any) -> Callable[..., Any]:

@@ -1,10 +1,10 @@
-"""The exception and the warnings that are written for the person at the terminal."""
+"""The exception for usage errors, and the warnings."""
 
 
 class LantmError(Exception):
-    """A mistake in what was asked for: one line that says what is wrong and what to do.
+    """A usage error. Its message is one line that says what is wrong and how to fix it.
 
-    The command line prints its message without a traceback and exits with status 2.
+    The command line prints the message without a traceback and exits with status 2.
     """
 
 

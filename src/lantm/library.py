@@ -1,8 +1,11 @@
 """Training from Python: a function that returns trained machines, with or without a run folder."""
 
+import dataclasses
 import pathlib
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from lantm.errors import LantmError
 from lantm.geometry import GEOMETRIES, Geometry
@@ -10,7 +13,7 @@ from lantm.interrupt import interruptible
 from lantm.machine import WEIGHTINGS, Weighting
 from lantm.paper import make_experiment
 from lantm.provenance import provenance
-from lantm.tasks import TASKS, Task
+from lantm.tasks import TASKS, Lengths, Task
 from lantm.trained import Trained
 from lantm.training import Experiment, ModelName, Progress, RunFolder
 from lantm.training import train as train_experiment
@@ -39,30 +42,39 @@ def train(
     `geometry=lantm.Disk()`, `lengths=(2, 16)`). A whole `Experiment` is trained as it is.
 
     With a `folder`, checkpoints, metrics and recordings are written there, and `resume=True` continues an interrupted
-    run. `on_epoch` is called after every epoch; training ends early when it returns True. After Ctrl-C, or in either
-    case, what there is so far is returned, with `complete` false.
+    run. `on_epoch` is called after every epoch; training ends early when it returns True. It ends early after Ctrl-C,
+    too. The machines trained so far are returned in either case, with `complete` false.
     """
-    experiment = task if isinstance(task, Experiment) else _experiment(task, model, recipe, seeds, settings)
-    source = task if isinstance(task, Task) else experiment.source()
+    experiment = _experiment(task, model, recipe, seeds, settings)
+    source = _own_task(task, experiment) if isinstance(task, Task) else experiment.source()
     run = None if folder is None else _run_folder(pathlib.Path(folder), experiment, resume)
     ended = False
 
     def watch(progress: Progress) -> None:
         nonlocal ended
         if progress.report is not None and on_epoch is not None:
-            ended = on_epoch(progress) is True
+            ended = _is_true(on_epoch(progress))
 
     with interruptible("finishing the current step (once more to stop at once)") as interrupted:
         result = train_experiment(experiment, run, source, resume, watch, lambda: ended or interrupted())
     return Trained.of_result(result, run, provenance())
 
 
+def _is_true(answer: object) -> bool:
+    """Whether a callback returned True, as Python or an array has it; any other object is not an answer."""
+    return (isinstance(answer, bool) or getattr(answer, "dtype", None) == np.bool_) and bool(answer)
+
+
 def _experiment(
-    task: str | Task, model: ModelName, recipe: str, seeds: int | None, settings: dict[str, Any]
+    task: str | Task | Experiment, model: ModelName, recipe: str, seeds: int | None, settings: dict[str, Any]
 ) -> Experiment:
+    if isinstance(task, Experiment):
+        if given := [*settings, *(["seeds"] if seeds is not None else [])]:
+            raise LantmError(f"an experiment is trained as it is: leave out {', '.join(given)}")
+        return task
     if isinstance(task, Task):
-        lengths = task.train_lengths
-        settings = {"lengths": (lengths.smallest, lengths.largest), **settings}
+        if any(field.name == "train_lengths" for field in dataclasses.fields(task)):
+            settings = {"lengths": (task.train_lengths.smallest, task.train_lengths.largest), **settings}
         task = TASKS.name_of(task, ignored=("train_lengths",))
     for name, registry, kind in _OBJECTS:
         if isinstance(settings.get(name), kind):
@@ -70,6 +82,13 @@ def _experiment(
     if seeds is not None:
         settings = {**settings, "seeds": seeds}
     return make_experiment({"task": task, "model": model, "recipe": recipe, **settings})
+
+
+def _own_task(task: Task, experiment: Experiment) -> Task:
+    """The task itself, which need not be one that can be imported, with the lengths of the experiment."""
+    if experiment.lengths is None:
+        return task
+    return task.with_lengths(Lengths(*experiment.lengths, task.train_lengths.stride))
 
 
 _OBJECTS: tuple[tuple[str, Any, type], ...] = (

@@ -6,9 +6,11 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from lantm.errors import LantmError
+
+T = TypeVar("T")
 
 
 def json_object(values: Any, kind: type, where: str) -> dict[str, Any]:
@@ -31,7 +33,7 @@ def drop_retired(values: dict[str, Any], retired: Mapping[str, Any], where: str)
     return {name: value for name, value in values.items() if name not in retired}
 
 
-def make_record(kind: type, values: Any, where: str) -> Any:
+def make_record(kind: type[T], values: Any, where: str) -> T:
     """An instance of a dataclass from JSON values, every field checked against its annotation.
 
     A class with a static method `upgrade` is given the values of earlier versions by it.
@@ -40,7 +42,7 @@ def make_record(kind: type, values: Any, where: str) -> Any:
     if (upgrade := getattr(kind, "upgrade", None)) is not None:
         values = upgrade(values)
     hints = typing.get_type_hints(kind)
-    fields = {field.name: field for field in dataclasses.fields(kind)}
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     for name in values:
         if name not in fields:
             raise LantmError(f"{where} has no field {name!r}: known are {', '.join(fields)}")
@@ -72,6 +74,8 @@ def _fit(hint: Any, value: Any, where: str) -> Any:
             fits = False
     elif dataclasses.is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
         return make_record(hint, value, where)
+    elif origin is dict:
+        fits = isinstance(value, dict)
     elif hint is float:
         fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < sys.float_info.max
         value = float(value) if fits else value

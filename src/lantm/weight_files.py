@@ -7,6 +7,7 @@ unpickled.
 import hashlib
 import json
 import pathlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,11 +65,13 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
             metadata = _metadata(file, path)
             # Before anything is read: a file that claims to be larger than the machine takes no memory.
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 no mapping
-            _compare({name: leaf.shape for name, leaf in expected.items()}, shapes, path)
+            names = {_former_name(name) if _former_name(name) in shapes else name: name for name in expected}
+            _compare({name: leaf.shape for name, leaf in expected.items()}, _renamed(shapes, names), path)
             arrays = {name: file.get_tensor(name) for name in shapes}
         notes_text = metadata["notes"]
         if metadata["digest"] != _digest(arrays, notes_text):
             raise LantmError(f"{path} is damaged: its contents do not match its digest; restore it from a copy")
+        arrays = _renamed(arrays, names)
         notes = json.loads(notes_text)
     except FileNotFoundError as error:
         raise LantmError(f"there is no file {path}") from error
@@ -109,6 +112,20 @@ def _compare(expected: Mapping[str, Any], found: Mapping[str, Any], path: pathli
             raise LantmError(
                 f"{path} has {name!r} as {found[name]}, not {kind}: it is damaged or holds another kind of machine"
             )
+
+
+def _former_name(name: str) -> str:
+    """What older versions called an array: a machine with a memory had no layer inside.
+
+    >>> _former_name("best_model.layer.controller.inputs.weight"), _former_name("layer.start.keys")
+    ('best_model.symbols.weight', 'start.keys')
+    """
+    name = re.sub(r"(^|\.)layer\.controller\.inputs\.", r"\1symbols.", name)
+    return re.sub(r"(^|\.)layer\.(controller\.)?", r"\1", name)
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in values.items()}
 
 
 def _named(tree: Any) -> dict[str, Any]:

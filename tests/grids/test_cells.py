@@ -5,6 +5,7 @@ import json
 import pathlib
 import shutil
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -116,8 +117,7 @@ def test_several_starts_per_seed(bench: Bench) -> None:
 def test_from_the_zoo(bench: Bench, trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same figures as the run's own seed has, without training."""
     promote(trained.machines, seed=2, scales=(1, 2), problems=64, shelf=tmp_path / "shelf")
-    for function in (zoo.names, zoo.find):
-        monkeypatch.setattr(function, "__defaults__", (tmp_path / "shelf",))
+    monkeypatch.setattr(zoo, "find", partial(zoo.find, shelf=tmp_path / "shelf"))
     (result,), without = from_zoo([bench.cell])
     assert without == []
     assert (result["study"], result["cell"], result["machine"]) == ("small", NAME, "copy-lantm-invnorm")
@@ -142,7 +142,7 @@ def test_a_cell_of_a_text(
     figures = {"validation": {"perplexity": 1000}, "test": {"perplexity": 1}}
     study = Study("texts", "", lambda request: [Cell(text_experiment(), figures, request)])
     folder = study.folder(tmp_path / "runs", tmp_path / "results")
-    (cell,) = study.selected(Request())
+    (cell,) = study.selected(Request(bare=True))
     assert (cell.run_name, cell.name) == ("language-lantm-invnorm", "lantm-invnorm")
     watch = Watch(stops_after=2)
     InProcess().run([cell], folder, watch.events.append, watch.stop)

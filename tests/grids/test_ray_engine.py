@@ -1,16 +1,15 @@
 """Ray: the same records as in this process, also when workers die. `benchmarks.reliability` removes nodes too."""
 
-import dataclasses
 import json
 import pathlib
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ray_stand_in import Actor
 from small_study import Bench
 
 from lantm.errors import LantmError
@@ -58,51 +57,6 @@ def test_the_same_records_as_in_this_process(tiny_sweep: Sweep, tmp_path: pathli
 
 
 # What Ray does when things go wrong, without Ray: its part is played by one that does as it is told.
-
-
-class RayError(Exception):
-    pass
-
-
-class Actor:
-    """Ray's part: runs a task when it is asked for the result, or lets its worker die."""
-
-    exceptions = SimpleNamespace(RayError=RayError)
-
-    def __init__(self, fails: bool = False, cores: int = 2, joins: Exception | None = None):
-        self.fails, self.cores, self.joins = fails, cores, joins
-        self.options: dict[str, Any] = {}
-        self.down = False
-
-    def is_initialized(self) -> bool:
-        return False
-
-    def init(self, **options: Any) -> None:
-        self.options |= options
-        if self.joins:
-            raise self.joins
-
-    def cluster_resources(self) -> dict[str, float]:
-        return {"CPU": self.cores, "GPU": 0}
-
-    def remote(self, function: Callable[..., Any]) -> Any:
-        def take(**options: Any) -> Any:
-            self.options |= options
-            return SimpleNamespace(remote=lambda *arguments: (function, arguments))
-
-        return SimpleNamespace(options=take)
-
-    def wait(self, tasks: list[Any], **options: Any) -> tuple[list[Any], list[Any]]:
-        return tasks[:1], tasks[1:]
-
-    def get(self, task: Any) -> Any:
-        if self.fails:
-            raise RayError("The worker died unexpectedly.\nMany lines follow.")
-        function, arguments = task
-        return function(*arguments)
-
-    def shutdown(self) -> None:
-        self.down = True
 
 
 def played(
@@ -159,7 +113,7 @@ def test_workers_are_asked_to_stop(tiny_sweep: Sweep, tmp_path: pathlib.Path, mo
 def test_a_cell_is_found_again_on_a_worker(text_folder: pathlib.Path) -> None:
     """What is sent to it says where in its study the cell is."""
     requests = {
-        "sequences": Request(recipe="robust", only=("copy", "double"), seeds=3, command="a command"),
+        "sequences": Request(recipe="robust", only=("copy", "double"), seeds=3),
         "generalisation": Request(scales=(3, 6), problems=64, bare=True),
         "geometries": Request(recipe="robust", only=("disk[radius=8]",), epochs=7),
         "tweaks": Request(quick=True, models=("lantm-invnorm",)),
@@ -167,7 +121,7 @@ def test_a_cell_is_found_again_on_a_worker(text_folder: pathlib.Path) -> None:
         "language-geometries": Request(data=str(text_folder)),
     }
     for study, request in requests.items():
-        cells = STUDIES[study].selected(request)
+        cells = STUDIES[study].selected(request, "a command")
         assert len(cells) > 1
         for cell in (cells[0], cells[-1]):
             sent = json.dumps(cell.to_json())
@@ -179,12 +133,10 @@ def test_a_study_is_done_by_workers(bench: Bench, tmp_path: pathlib.Path, monkey
     """They leave the record that this process would leave, where this process looks for it."""
     monkeypatch.setitem(STUDIES, "small", bench.study)
     monkeypatch.setattr(ray_engine, "load_ray", Actor)
-    bench.request = dataclasses.replace(bench.request, bare=True)
     events: list[Event] = []
     RayEngine().run([bench.cell], bench.folder, events.append, lambda: False)
     assert [(event.job, event.state, event.epoch, event.message) for event in events] == [(bench.cell, "done", 6, "")]
     here = Bench(tmp_path / "here", bench.experiment)
-    here.request = bench.request
     by_worker, by_us = bench(), here()
     assert by_worker is not None
     assert by_us is not None

@@ -18,6 +18,7 @@ from lantm.training import RunFolder
 
 
 def test_interrupted_continued_and_stored(bench: Bench, trained) -> None:
+    bench.request = dataclasses.replace(bench.request, bare=False)
     # Asked before the cell and before each epoch: it trains three of six.
     watch = Watch(stops_after=4)
     assert bench(watch) is None
@@ -156,7 +157,7 @@ def test_there_may_be_no_result(tmp_path: pathlib.Path) -> None:
 
 def test_figures_alone(bench: Bench, trained) -> None:
     """The same training, without what is made for the eye."""
-    bench.request = dataclasses.replace(bench.request, bare=True)
+    assert bench.request.bare
     assert bench(Watch(stops_after=4)) is None
     result = bench()
     assert result is not None
@@ -171,6 +172,7 @@ def test_figures_alone(bench: Bench, trained) -> None:
 
 def test_a_page_that_is_there_is_not_made_again(done: Bench) -> None:
     """As when another study has scored the same training."""
+    done.request = dataclasses.replace(done.request, bare=False)
     done()
     page = done.run / "report.html"
     page.write_text("mine")

@@ -143,14 +143,14 @@ class State:
 
 
 def lantm_start(parameters: Parameters, config: LantmConfig) -> State:
-    start = parameters.start
+    start, controller = parameters.layer.start, parameters.layer.controller.start
     memory = []
     if config.initial_slot:
         key, vector, strength = start.slot.key, start.slot.vector, start.slot.strength
         memory = remember(config, [], Slot(0, key, squash(config)(vector), sigmoid(strength - 10)))
     return State(
-        hidden=start.hidden,
-        cell=start.cell,
+        hidden=controller.hidden,
+        cell=controller.cell,
         reading=np.tanh(start.reading),
         keys=list(start.keys),
         actions=[group_element(config.geometry, step) for step in start.steps],
@@ -163,8 +163,9 @@ def emission(parameters: Parameters, config: LantmConfig, hidden: Vector) -> Sim
     """What the controller says to the heads, cut into its parts."""
     readers, writers = config.read_heads, config.write_heads
     heads = readers + writers
-    size = len(parameters.start.keys[0])
-    rest = hidden @ parameters.heads.weight + parameters.heads.bias
+    heads_layer = parameters.layer.heads
+    size = len(parameters.layer.start.keys[0])
+    rest = hidden @ heads_layer.weight + heads_layer.bias
 
     def take(*shape: int) -> Vector:
         nonlocal rest
@@ -217,10 +218,19 @@ def lantm_step(
     parameters: Parameters, config: LantmConfig, state: State, symbol: int, may_write: bool
 ) -> tuple[State, SimpleNamespace]:
     """One time step of one problem: what is carried on, and what there is to be looked at."""
-    z = parameters.embedding[symbol] @ parameters.symbols.weight + parameters.symbols.bias
-    z = z + np.concatenate([state.reading, state.hidden]) @ parameters.recurrent
+    state, seen = layer_step(parameters, config, state, parameters.embedding[symbol], may_write)
+    seen.logits = state.hidden @ parameters.readout.weight + parameters.readout.bias
+    return state, seen
+
+
+def layer_step(
+    parameters: Parameters, config: LantmConfig, state: State, x: Vector, may_write: bool
+) -> tuple[State, SimpleNamespace]:
+    """The same of the layer inside, which is given vectors."""
+    controller = parameters.layer.controller
+    z = x @ controller.inputs.weight + controller.inputs.bias
+    z = z + np.concatenate([state.reading, state.hidden]) @ controller.recurrent
     hidden, cell = lstm_cell(z, state.cell)
-    logits = hidden @ parameters.readout.weight + parameters.readout.bias
 
     said = emission(parameters, config, hidden)
     readers, writers = config.read_heads, config.write_heads
@@ -252,7 +262,6 @@ def lantm_step(
     reading = np.concatenate(readings)
     keys, actions = [head.key for head in moved], [head.action for head in moved]
     seen = SimpleNamespace(
-        logits=logits,
         keys=np.array(keys),
         actions=np.array(actions),
         key_gates=np.array([head.key_gate for head in moved]),

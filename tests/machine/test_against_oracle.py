@@ -10,8 +10,8 @@ import pytest
 from agreement import SEVERAL_HEADS, assert_agrees, assert_near, build, problems, quick, small_lantm, small_lstm
 
 from lantm.machine import Lantm, LantmConfig, LstmConfig, Memory, Model, Position, Schedule, Window
-from lantm.machine.lantm import Carried
-from lantm.machine.recurrence import State
+from lantm.machine.controller import CellState
+from lantm.machine.state import Carried, State
 from lantm.tasks import TASKS
 
 pytestmark = pytest.mark.usefixtures("double_precision")
@@ -38,9 +38,8 @@ def somewhere(config: LantmConfig, batch: int, remembered: int, room: int) -> Ca
         return jnp.asarray(generator.normal(size=shape))
 
     state = State(
-        hidden=random(batch, config.cells),
-        cell=random(batch, config.cells),
         reading=random(batch, config.read_heads * config.memory_width),
+        controller=CellState(random(batch, config.cells), random(batch, config.cells)),
         position=Position(random(batch, heads, 2), random(batch, heads, 2)),
     )
     slots = remembered + room
@@ -54,8 +53,8 @@ def oracle_state(carried: Carried, problem: int) -> oracle.State:
     """The same for one problem, in the oracle's terms."""
     state, memory, window = jax.tree.map(np.asarray, carried)
     return oracle.State(
-        hidden=state.hidden[problem],
-        cell=state.cell[problem],
+        hidden=state.controller.hidden[problem],
+        cell=state.controller.cell[problem],
         reading=state.reading[problem],
         keys=list(state.position.keys[problem]),
         actions=list(state.position.actions[problem]),

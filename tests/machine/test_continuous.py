@@ -7,7 +7,7 @@ import pytest
 from agreement import SEVERAL_HEADS, assert_near, build, quick, small_lantm, small_lstm
 
 from lantm.machine import LantmConfig, LstmConfig, Memory, Model, Schedule, Window
-from lantm.machine.lantm import Carried
+from lantm.machine.state import Carried
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 

@@ -1,7 +1,6 @@
 """Gradients: against differences of the oracle's loss, and the fast backward pass against plain autodiff."""
 
 import itertools
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,8 +15,8 @@ from agreement import SEVERAL_HEADS, build, loss_and_gradient, problems, quick, 
 from lantm.batch import Batch
 from lantm.geometry import GEOMETRIES
 from lantm.machine import Lantm, Memory, Model, Schedule, Window, recur
-from lantm.machine.recurrence import Path, State, Weights
 from lantm.machine.reference import recur_by_scan
+from lantm.machine.state import Path, State, Weights
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -65,11 +64,10 @@ def directions(model: Model) -> Iterator[Model]:
     """Random directions of length 1: two through all parameters, and one through each part of the model."""
     everywhere = random_like(model, seed=0)
     nowhere = jax.tree.map(np.zeros_like, everywhere)
-    parts = [part for part, value in vars(model).items() if part != "config" and value is not None]
     for direction in [
         everywhere,
         random_like(model, seed=1),
-        *(eqx.tree_at(operator.attrgetter(part), nowhere, getattr(everywhere, part)) for part in parts),
+        *(eqx.tree_at(lambda m, p=part: m.parts[p], nowhere, everywhere.parts[part]) for part in model.parts),
     ]:
         length = dot(direction, direction) ** 0.5
         yield jax.tree.map(lambda leaf, length=length: leaf / length, direction)
@@ -152,7 +150,7 @@ def test_the_fast_recurrence_is_the_plain_one(changes: dict) -> None:
     model = build(small_lantm(**changes))
     state, memory, window = model.begin(batch_size=3, slots=6)
     inputs = random_like(jax.ShapeDtypeStruct((10, 3, 4 * model.config.cells), float), seed=0)
-    weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)
+    weights = Weights(model.layer.controller.recurrent, model.layer.heads.weight, model.layer.heads.bias)
     given = (weights, inputs, state, memory)
 
     @quick

@@ -12,7 +12,7 @@ from agreement import SEVERAL_HEADS, build, problems, quick, small_lantm
 from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.machine import Index, Inference, Lantm, Schedule, infer
-from lantm.machine.recurrence import State
+from lantm.machine.state import State
 from lantm.tasks import make_task
 
 ROOT = Path(__file__).parents[2]
@@ -114,11 +114,11 @@ def test_a_machine_set_by_hand_copies_through_the_index(machine_set_by_hand: Lan
 def test_where_the_index_is_too_rough_the_memory_is_read_in_full() -> None:
     """The heads of this machine go about at random."""
     model, batch = build(small_lantm()), problems(lengths=(60, 41), longest=60)
-    infer_some = quick(lambda model, batch: infer(model, batch, Index(nearest=4, block=4, tolerance=5e-5)))
+    infer_some = quick(lambda model, batch: infer(model, batch, Index(nearest=4, block=4, tolerance=8e-4)))
     found = infer_some(model, batch)
     np.testing.assert_array_equal(found.predictions, trained_way(model, batch)[0])
     assert 0 < found.full_reads < batch.steps
-    assert 0 < found.bounds.max() <= 5e-5
+    assert 0 < found.bounds.max() <= 8e-4
 
 
 def test_memories_that_forget_are_refused() -> None:

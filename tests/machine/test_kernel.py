@@ -12,9 +12,9 @@ from agreement import quick, small_lantm
 from lantm.devices import on_cpu
 from lantm.errors import LantmError, SlowerWarning
 from lantm.geometry import Translation
-from lantm.machine import InvNorm, LantmConfig, backend, fused, kernel, recurrence
+from lantm.machine import InvNorm, LantmConfig, backend, kernel, recur
 from lantm.machine.backend import Kernels, choose_kernels
-from lantm.machine.state import Machinery, Schedule, Weights
+from lantm.machine.state import Schedule, Weights
 from lantm.tasks import make_task
 
 pytestmark = pytest.mark.usefixtures("double_precision")
@@ -42,9 +42,7 @@ CONFIGURATIONS = {
 }
 
 
-def prepared(
-    config: LantmConfig, length: int, capacity: int, problems: int = BATCH
-) -> tuple[Machinery, tuple[Any, ...]]:
+def prepared(config: LantmConfig, length: int, capacity: int, problems: int = BATCH) -> tuple[Any, ...]:
     """What a recurrence is called with, in double precision, with room for longer problems than these."""
 
     @quick
@@ -52,16 +50,14 @@ def prepared(
         task = make_task("copy")
         batch = task.sample(jax.random.key(1), problems, length, capacity)
         model = config.build(task.vocabulary, jax.random.key(0))
-        weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)
-        inputs = model.symbols(model.embedding[batch.inputs])
+        controller, heads = model.layer.controller, model.layer.heads
+        weights = Weights(controller.recurrent, heads.weight, heads.bias)
+        inputs = controller.inputs(model.embedding[batch.inputs])
         fewer = jnp.arange(problems, dtype=jnp.int32) % 2 if config.memory_limit is None else 0
         begin = model.begin(problems, batch.write_capacity)
         return (weights, inputs, *begin, Schedule(batch.steps, batch.writes - fewer))
 
-    kernels = Kernels(full_precision=True, interpret=True)
-    return Machinery(config.access, config.policy, kernels), jax.tree.map(
-        lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, arguments()
-    )
+    return jax.tree.map(lambda leaf: leaf.astype(float) if leaf.dtype == jnp.float32 else leaf, arguments())
 
 
 def assert_same(ours: Any, theirs: Any) -> None:
@@ -72,31 +68,32 @@ def assert_same(ours: Any, theirs: Any) -> None:
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_kernels_do_what_the_loops_do(name: str) -> None:
     """Also for a batch that does not fill its last block."""
+    config = CONFIGURATIONS[name]
     problems = BATCH - 3 if name == "it forgets, on a sphere" else BATCH
-    machinery, arguments = prepared(CONFIGURATIONS[name], length=19, capacity=21, problems=problems)
-    weights, _, start, _, window, schedule = arguments
-    path, (rows, gates) = quick(partial(recurrence._forward, machinery))(*arguments)
-    fused_path, kept = quick(partial(fused.forward, machinery))(*arguments)
-    assert_same(fused_path, path)
-    assert_same(kept.rows(machinery.access)[0], rows)
+    weights, inputs, start, memory, window, schedule = prepared(config, length=19, capacity=21, problems=problems)
 
-    random = np.random.default_rng(0)
-    running = (jnp.arange(len(gates)) < schedule.steps)[:, None, None]
-    d_hidden = jnp.asarray(random.normal(size=path.states.hidden.shape)) * running
-    cotangent = jax.tree.map(jnp.zeros_like, path)
-    cotangent = cotangent._replace(states=cotangent.states._replace(hidden=d_hidden))
-    saved = (weights, start, rows, gates, path.memory, window, schedule)
-    expected = quick(partial(recurrence._recur_backward, machinery))(saved, cotangent)
-    assert_same(quick(partial(fused.backward, machinery))(kept, d_hidden), expected)
-    assert float(jnp.max(jnp.abs(expected[0].recurrent))) > 1e-3
+    @partial(quick, static_argnames="backend")
+    def run(backend: str, d_hidden: Any) -> Any:
+        def hidden_states(*given: Any) -> Any:
+            path = recur(config.access, config.policy, *given, window, schedule, backend)
+            return path.states.controller.hidden, path
+
+        _, pull, path = jax.vjp(hidden_states, weights, inputs, start, memory, has_aux=True)
+        return path, pull(d_hidden)
+
+    running = (jnp.arange(len(inputs)) < schedule.steps)[:, None, None]
+    d_hidden = np.random.default_rng(0).normal(size=(len(inputs), problems, config.cells)) * running
+    found, expected = (run(backend, d_hidden) for backend in ("interpreted", "loops"))
+    assert_same(found, expected)
+    assert float(jnp.max(jnp.abs(expected[1][0].recurrent))) > 1e-3
 
 
 def losses(config: LantmConfig, of_path: Any, backend: str) -> Any:
-    _, (weights, *rest) = prepared(config, length=4, capacity=4)
+    weights, *rest = prepared(config, length=4, capacity=4)
 
     def loss(scale: Any) -> Any:
         scaled = jax.tree.map(lambda leaf: leaf * scale, weights)
-        return of_path(recurrence.recur(config.access, config.policy, scaled, *rest, backend=backend))
+        return of_path(recur(config.access, config.policy, scaled, *rest, backend=backend))
 
     return quick(jax.vmap(jax.value_and_grad(loss)))(jnp.array([0.9, 1.1]))
 
@@ -104,8 +101,8 @@ def losses(config: LantmConfig, of_path: Any, backend: str) -> Any:
 @pytest.mark.parametrize(
     "of_path",
     [
-        lambda path: jnp.sum(jnp.sin(path.states.hidden)),
-        lambda path: jnp.sum(path.state.cell) + jnp.sum(path.memory.vectors**2) + jnp.sum(path.emissions),
+        lambda path: jnp.sum(jnp.sin(path.states.controller.hidden)),
+        lambda path: jnp.sum(path.state.controller.cell) + jnp.sum(path.memory.vectors**2) + jnp.sum(path.emissions),
     ],
     ids=["of hidden states", "of everything else"],
 )

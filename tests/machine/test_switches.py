@@ -126,14 +126,14 @@ def test_lstm_switch(changes: dict) -> None:
 
 def weights(model: Model) -> list[np.ndarray]:
     """All parameters but the initial state."""
-    rest = eqx.tree_at(lambda model: model.start, model, None)
-    return [np.asarray(leaf) for leaf in jax.tree.leaves(rest)]
+    parts = [part for name, part in model.parts.items() if name != "start"]
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(parts)]
 
 
 def biases(model: Model) -> list[np.ndarray]:
     """The controller's biases, layer by layer."""
-    layers = model.layers if isinstance(model.config, LstmConfig) else [model]
-    return [np.asarray(layer.inputs.bias if layer is not model else layer.symbols.bias) for layer in layers]
+    layers = model.layers if isinstance(model.config, LstmConfig) else [model.layer.controller]
+    return [np.asarray(layer.inputs.bias) for layer in layers]
 
 
 both_kinds = pytest.mark.parametrize("small", [small_lantm, small_lstm])
@@ -162,8 +162,8 @@ def test_weight_range_of_one_part(part: str) -> None:
     """That part is in the range; the others start as without it."""
     arrays = {
         "embedding": lambda model: [model.embedding],
-        "controller": lambda model: [model.symbols.weight, model.symbols.bias, model.recurrent],
-        "heads": lambda model: [model.heads.weight, model.heads.bias],
+        "controller": lambda model: [*jax.tree.leaves(model.layer.controller.inputs), model.layer.controller.recurrent],
+        "heads": lambda model: jax.tree.leaves(model.layer.heads),
         "output": lambda model: [model.readout.weight, model.readout.bias],
     }
     build = lambda **changes: small_lantm(**changes).build(14, jax.random.key(0))  # noqa: E731
@@ -181,9 +181,12 @@ def test_the_default_range_is_that_of_the_inputs(small: type) -> None:
     model = config.build(14, jax.random.key(0))
     is_lstm = isinstance(config, LstmConfig)
     inputs = config.embedding + config.cells + (0 if is_lstm else config.memory_width)
-    first = model.layers[0].inputs if is_lstm else model.symbols
-    recurrent = model.layers[0].recurrent if is_lstm else model.recurrent
-    for array, fan_in in [(first.weight, inputs), (recurrent, inputs), (model.readout.weight, config.cells)]:
+    first = model.layers[0] if is_lstm else model.layer.controller
+    for array, fan_in in [
+        (first.inputs.weight, inputs),
+        (first.recurrent, inputs),
+        (model.readout.weight, config.cells),
+    ]:
         assert 0.8 * fan_in**-0.5 < np.abs(array).max() <= fan_in**-0.5
     assert np.abs(model.embedding).max() > 1.5
 
@@ -205,9 +208,11 @@ def test_forget_bias(small: type) -> None:
 @both_kinds
 def test_state_range(small: type) -> None:
     model = small(state_range=0.01).build(14, jax.random.key(0))
-    start = model.start
-    small_ones = [start.hidden, start.cell]
-    if isinstance(model.config, LantmConfig):
+    if isinstance(model.config, LstmConfig):
+        small_ones = [model.start.hidden, model.start.cell]
+    else:
+        start = model.layer.start
+        small_ones = list(model.layer.controller.start)
         small_ones += [start.reading, start.keys, start.slot.key]
         assert np.abs(start.steps).max() > 0.1  # a head that does not move learns little
         assert np.abs(start.slot.vector).max() > 0.1
@@ -216,7 +221,7 @@ def test_state_range(small: type) -> None:
 
 
 def test_tied_heads_start_together() -> None:
-    start = small_lantm(tied_read_heads=2, read_heads=3).build(14, jax.random.key(0)).start
+    start = small_lantm(tied_read_heads=2, read_heads=3).build(14, jax.random.key(0)).layer.start
     for array in (start.keys, start.steps):
         np.testing.assert_array_equal(array[0], array[-1])
         np.testing.assert_array_equal(array[1], array[-1])
@@ -236,8 +241,8 @@ def test_learn_start() -> None:
 
 
 def test_initial_steps_have_the_given_length() -> None:
-    drawn = small_lantm(read_heads=2).build(14, jax.random.key(0)).start.steps
-    start = small_lantm(read_heads=2, initial_step=0.5).build(14, jax.random.key(0)).start.steps
+    drawn = small_lantm(read_heads=2).build(14, jax.random.key(0)).layer.start.steps
+    start = small_lantm(read_heads=2, initial_step=0.5).build(14, jax.random.key(0)).layer.start.steps
     np.testing.assert_allclose(np.linalg.norm(start, axis=-1), 0.5, rtol=1e-4)
     cosines = np.sum(np.asarray(drawn) * start, axis=-1) / (0.5 * np.linalg.norm(drawn, axis=-1))
     np.testing.assert_allclose(cosines, 1, rtol=1e-4)

@@ -69,7 +69,7 @@ def test_the_parts_add_up() -> None:
 
 
 def test_a_start_that_is_not_learned_is_not_counted() -> None:
-    learned, drawn = (account(LantmConfig(learn_start=learn), 128) for learn in (True, False))
+    learned, drawn = (account(LstmConfig(learn_start=learn), 128) for learn in (True, False))
     assert "start" not in drawn.parts
     assert drawn.dead_start == 0
     assert learned.ours - drawn.ours == learned.parts["start"]

@@ -119,7 +119,7 @@ def test_names_that_lead_nowhere() -> None:
     with pytest.raises(LantmError, match="unknown recipe 'papre': known are paper"):
         preset("copy", "lstm", "papre")
     with pytest.raises(LantmError, match="unknown model 'gru': known are lantm-invnorm"):
-        preset("copy", "gru")  # type: ignore[arg-type]
+        preset("copy", "gru")
 
 
 @pytest.mark.parametrize("model", MODELS)

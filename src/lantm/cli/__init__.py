@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         module = importlib.import_module(f"lantm.cli.{command}")
         importlib.import_module("lantm.devices").use_all_cores()
         with _warnings_in_one_line():
-            return module.main(rest)
+            return int(module.main(rest))
     except LantmError as error:
         return _refuse(str(error))
     except KeyboardInterrupt:

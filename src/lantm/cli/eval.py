@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     machines = open_trained(chosen.run, chosen.data)
     experiment, source = machines.experiment, machines.source
     if chosen.task is not None:
-        experiment = dataclasses.replace(experiment, task=chosen.task)
+        experiment = dataclasses.replace(experiment, task=chosen.task, text=None)
         source = _other_task(source, experiment)
     tests = lengths_or_parts(source, chosen.scales, chosen.lengths)
     with Console(stderr=True).status(f"scoring at {', '.join(tests)}"):

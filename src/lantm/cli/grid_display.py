@@ -57,7 +57,8 @@ class GridDisplay:
                 say(self._console, line)
         if event.message or event.state != before:
             message = f": {event.message}" if event.message else ""
-            left = f" (about {timedelta(seconds=int(self.left()))} left)" if event.state == "done" else ""
+            seconds = int(self.left())
+            left = f" (about {timedelta(seconds=seconds)} left)" if event.state == "done" and seconds else ""
             count = sum(one.state == "done" for one in self._states.values())
             counted = f"[{count}/{len(self._states)}]"
             say(self._console, f"{event.state:<8}{name}, {describe(event.job)}{message} {counted}{left}")

@@ -14,10 +14,12 @@ from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.geometry import GEOMETRIES
 from lantm.paper import MODELS, RECIPES, account, preset
-from lantm.tasks import TASKS, make_task
+from lantm.tasks import TASKS, Lengths, make_task
 from lantm.trained import zoo
 from lantm.training import ModelName, RunFolder
 from lantm.weight_files import SUFFIX
+
+_PENN_TREEBANK = 10_000  # words: the paper's text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Arguments:
     """A task, a run folder, or a machine of the zoo or its file; without one, all there is to choose from is listed."""
     model: ModelName = "lantm-invnorm"
     """Which of the paper's models."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it is no longer where it was."""
     json: bool = False
     """Print JSON on standard output."""
 
@@ -40,7 +44,7 @@ def main(arguments: list[str]) -> int:
     if chosen.subject is None:
         facts = _listing()
     elif _is_trained(chosen.subject):
-        facts = _trained(chosen.subject)
+        facts = _trained(chosen.subject, chosen.data)
     else:
         facts = _parameters(chosen.subject, chosen.model)
     if chosen.json:
@@ -80,8 +84,8 @@ def _listing() -> dict[str, Any]:
     }
 
 
-def _trained(name: str) -> dict[str, Any]:
-    machines = open_trained(name)
+def _trained(name: str, data: pathlib.Path | None) -> dict[str, Any]:
+    machines = open_trained(name, data)
     experiment = machines.experiment
     lengths = machines.source.train_lengths
     return {
@@ -99,21 +103,26 @@ def _trained(name: str) -> dict[str, Any]:
 
 
 def _parameters(task_name: str, model: ModelName) -> dict[str, Any]:
-    task = make_task(task_name)
     experiment = preset(task_name, model)
-    count = account(experiment.machine, task.vocabulary)
-    lengths = task.train_lengths
-    return {
+    if experiment.reads_text:
+        vocabulary, lengths = _PENN_TREEBANK, Lengths(experiment.recipe.steps, experiment.recipe.steps)
+    else:
+        task = make_task(task_name)
+        vocabulary, lengths = task.vocabulary, task.train_lengths
+    count = account(experiment.machine, vocabulary)
+    facts = {
         "task": task_name,
         "trained_on_lengths": [lengths.smallest, lengths.largest],
-        "vocabulary": task.vocabulary,
+        "vocabulary": vocabulary,
         "model": model,
         "parameters": count.ours,
         "by_part": count.parts,
-        "paper_counts_besides": {
-            "second bias": count.second_bias,
-            "second embedding": count.second_embedding,
-            "dead start": count.dead_start,
-        },
-        "parameters_as_the_paper_counts": count.paper,
     }
+    if experiment.reads_text:  # the paper counts machines of texts otherwise
+        return facts
+    besides = {
+        "second bias": count.second_bias,
+        "second embedding": count.second_embedding,
+        "dead start": count.dead_start,
+    }
+    return facts | {"paper_counts_besides": besides, "parameters_as_the_paper_counts": count.paper}

@@ -54,8 +54,8 @@ class TestLines:
         lines = [] if self._headed else self._heading(progress)
         self._headed = True
         loss, rate = float(np.min(_finite(progress.loss))), np.median(progress.rate)
-        line = f"{progress.epoch:>6}{progress.seconds:>6.0f} s{rate:>9.2g}"
-        line += f"{np.exp(loss):>10.1f}" if self._text else f"{loss:>9.4f}"
+        line = f"{progress.epoch:>6}{progress.seconds:>6.0f} s"
+        line += f"{rate:>9.2g}{np.exp(loss):>10.1f}" if self._text else f"{loss:>8.4f}{rate:>8.2g}"
         for test in progress.tests.values():
             if isinstance(test, Scores):
                 solved = f"{test.solved.sum()}/{len(test.coarse)}"
@@ -65,14 +65,14 @@ class TestLines:
         return [*lines, line + _trouble(progress)]
 
     def _heading(self, progress: Progress) -> list[str]:
-        start = f"{'epoch':>6}{'time':>8}{'rate':>9}"
+        start = f"{'epoch':>6}{'time':>8}"
         if self._text:
             return [
                 "Perplexities are the best seed's; training is that of the epoch as it went.",
-                f"{start}{'training':>10}{'validation':>12}{'words/s':>10}",
+                f"{start}{'rate':>9}{'training':>10}{'validation':>12}{'words/s':>10}",
             ]
         heads = (f"{f'{label} coarse':>10}{'fine':>8}{'solved':>7}" for label in progress.tests)
-        return ["Loss, coarse and fine are the best seed's.", f"{start}{'loss':>9}{''.join(heads)}"]
+        return ["Loss, coarse and fine are the best seed's.", f"{start}{'loss':>8}{'rate':>8}{''.join(heads)}"]
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """`lantm solve`: let a trained machine answer a problem of yours."""
 
 import dataclasses
+import pathlib
 from typing import Annotated
 
 import tyro
@@ -30,6 +31,8 @@ class Arguments:
     """The problem, as a person writes it."""
     seed: int | None = None
     """Which seed's machine answers; by default the one with the best test."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it is no longer where it was."""
     json: bool = False
     """Print JSON on standard output."""
 
@@ -37,7 +40,7 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "solve", arguments)
-    machines = open_trained(chosen.run)
+    machines = open_trained(chosen.run, chosen.data)
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
     solution = machines.solve(chosen.problem, chosen.seed)
     if chosen.json:

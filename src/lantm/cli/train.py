@@ -125,7 +125,9 @@ def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
         recipe=defaults.recipe_name,
         seeds=defaults.seeds,
     )
-    return parse(form, "train", arguments, default=required(default, "task"), config=(tyro.conf.OmitArgPrefixes,))
+    flat = (tyro.conf.OmitArgPrefixes,)
+    chosen: Arguments[Any] = parse(form, "train", arguments, default=required(default, "task"), config=flat)
+    return chosen
 
 
 def _resume(folder: RunFolder, data: pathlib.Path | None, as_json: bool) -> int:

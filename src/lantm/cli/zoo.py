@@ -52,6 +52,8 @@ class AddArguments:
     """Multiples of the training lengths to choose and score at; the task's usual ones (1 2 4) unless given."""
     problems: int = 3200
     """Fresh problems for each figure."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it is no longer where it was."""
     shelf: pathlib.Path | None = None
     """The folder of machines; by default the package's own."""
 
@@ -75,7 +77,7 @@ def main(arguments: list[str]) -> int:
 def _add(chosen: AddArguments) -> int:
     if chosen.problems < 1:
         raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
-    run, shelf = open_trained(RunFolder.open(chosen.run).path), chosen.shelf or zoo.SHELF
+    run, shelf = open_trained(RunFolder.open(chosen.run).path, chosen.data), chosen.shelf or zoo.SHELF
     name = chosen.name or usual_name(run.experiment)
     before = shelf / f"{name}{SUFFIX}"
     shown = [("before", load_file(before))] if before.exists() else []

@@ -9,8 +9,8 @@ from jaxtyping import Array, Float, Int
 
 from lantm.evaluation import reading
 from lantm.machine import Lantm
-from lantm.machine.lantm import Carried
 from lantm.machine.memory import visible
+from lantm.machine.state import Carried
 
 
 class Footprints(NamedTuple):
@@ -44,7 +44,7 @@ def follow(model: Lantm, text: Int[Array, "time batch"]) -> Footprints:
         memory, window = carried.memory, carried.window
         if access.read_sees_write:
             memory, window = after.memory, after.window
-        said = access.understand(model.heads(after.state.hidden))
+        said = access.understand(model.layer.heads(after.state.controller.hidden))
         keys = after.state.position.keys
         limit = jnp.full(batch_size, window.end)
         seen = visible(memory.strengths.shape[1], window, limit)

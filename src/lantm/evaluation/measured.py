@@ -14,7 +14,8 @@ Score = Literal["coarse", "fine"]
 
 SOLVED = 99.0  # percent: a seed whose coarse score is at least this solves the task at that length
 
-_BEYOND_ALL_SCORES = 1000  # more than any mean of scores
+BEYOND_ALL_SCORES = 1000
+"""More than any mean of scores: what a merit has for every length that is solved, with `shorter_first`."""
 
 
 class Measured(abc.ABC):
@@ -51,7 +52,7 @@ def merits(tests: Sequence[Measured], select_by: Score, shorter_first: bool = Fa
     ranked = [test.ranking(select_by) for test in tests]
     merit = np.mean([first + 0.01 * second for first, second in ranked], axis=0)
     if shorter_first:
-        merit = merit + _BEYOND_ALL_SCORES * np.cumprod([test.solved for test in tests], axis=0).sum(axis=0)
+        merit = merit + BEYOND_ALL_SCORES * np.cumprod([test.solved for test in tests], axis=0).sum(axis=0)
     return np.asarray(merit, np.float32)
 
 

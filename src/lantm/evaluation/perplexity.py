@@ -26,7 +26,7 @@ class Perplexity(Measured):
     def values(self) -> Float[np.ndarray, " seeds"]:
         """The perplexity of every seed; infinite where the loss is too large for a finite one."""
         with np.errstate(over="ignore"):
-            return np.exp(self.losses)
+            return np.asarray(np.exp(self.losses))
 
     def ranking(self, select_by: Score) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
         return -self.losses, np.zeros_like(self.losses)

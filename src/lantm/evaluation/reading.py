@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.machine import LantmConfig, Model, Schedule, Window
-from lantm.machine.lantm import Carried
+from lantm.machine.state import Carried
 
 
 def begin(model: Model, batch_size: int, steps: int) -> PyTree:

@@ -46,7 +46,7 @@ class Heads:
     @property
     def write_heads(self) -> int:
         """How many heads write."""
-        return self.keys.shape[1] - self.read_heads
+        return int(self.keys.shape[1]) - self.read_heads
 
     @property
     def read_keys(self) -> Float[np.ndarray, "time read_heads key"]:
@@ -82,6 +82,16 @@ class Recording:
     def answer_start(self) -> int:
         """The step in which the answer begins."""
         return len(self.inputs) - len(self.expected)
+
+    @property
+    def of_text(self) -> bool:
+        """Whether it is a stretch of a text, in which every step guesses the next word."""
+        return self.answer_start == 0
+
+    @property
+    def unit(self) -> str:
+        """What an answer is made of."""
+        return "word" if self.of_text else "symbol"
 
     @property
     def wrong(self) -> Int[np.ndarray, " mistakes"]:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from lantm.machine.model import Linear
+from lantm.machine.linear import Linear
 
 # The tensor cores of a GPU want rows in multiples of this.
 _ALIGNED = 8

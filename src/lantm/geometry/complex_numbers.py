@@ -1,6 +1,6 @@
-"""Complex numbers as pairs (a, b), for a + bi: the groups that turn the plane are made of them.
+"""Complex numbers as pairs (a, b) for a + bi, used by the groups that rotate the plane.
 
-Pairs of reals, not JAX's complex numbers: keys are real arrays in every geometry.
+Pairs of reals, not JAX's complex dtype: keys are real arrays in every geometry.
 """
 
 from typing import TypeAlias
@@ -32,7 +32,7 @@ def conjugate(number: Complex) -> Complex:
 
 
 def squared_modulus(number: Complex) -> Float[Array, "*#batch 1"]:
-    """The square of the distance to 0, on an axis of length 1 so that it divides numbers.
+    """The squared modulus, with a last axis of length 1 so that it broadcasts against complex numbers.
 
     >>> print(squared_modulus(jnp.array([3.0, 4.0])))
     [25.]

@@ -1,4 +1,4 @@
-"""The Poincare disk under its isometries: heads walk on geodesics towards a rim that they never reach."""
+"""The Poincare disk under its isometries: heads move along geodesics and never reach the rim."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,11 +10,11 @@ from lantm.geometry.surface import SurfaceGeometry, halves
 
 
 class Disk(SurfaceGeometry, HalfSpaceGeometry):
-    """The hyperbolic plane (paper, section 5: keys that cannot run away), under all its isometries but reflections.
+    """The hyperbolic plane (paper, section 5: keys that cannot run away), under its isometries without reflections.
 
     Actions are the matrices (alpha, beta) of SU(1, 1), which move the disk by z -> (alpha z + beta) / (conj(beta) z +
-    conj(alpha)): turns about a point, walks along a geodesic, and walks along a horocycle. Keys are kept as points of
-    the upper half-plane (see `half_space`), drawn as points of the disk.
+    conj(alpha)): rotations about a point, and translations along a geodesic or a horocycle. Keys are stored as points
+    of the upper half-plane (see `half_space`) and drawn as points of the disk.
 
     >>> disk = Disk(radius=1.0)
     >>> far = disk.act(disk.action(jnp.array([20.0, 0.0, 0.0])), disk.key(jnp.zeros(2)))
@@ -32,7 +32,7 @@ class Disk(SurfaceGeometry, HalfSpaceGeometry):
         check_radius("disk", self.radius)
 
     def act(self, action: Action, key: Key) -> Key:
-        """The same action on the half-plane: z -> (a z + b) / (c z + d), with real a, b, c, d."""
+        """The same isometry of the half-plane: z -> (a z + b) / (c z + d), with real a, b, c, d."""
         alpha, beta = halves(action)
         a, d = alpha[..., :1] + beta[..., :1], alpha[..., :1] - beta[..., :1]
         b, c = alpha[..., 1:] - beta[..., 1:], -alpha[..., 1:] - beta[..., 1:]

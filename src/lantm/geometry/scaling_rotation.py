@@ -7,16 +7,16 @@ from lantm.geometry.base import Action, Gate, Key, RawAction
 from lantm.geometry.complex_numbers import conjugate, multiply, squared_modulus
 from lantm.geometry.euclidean import EuclideanGeometry, interpolate
 
-# The strongest contraction that the controller can ask for.
+# The smallest scale of an action that the controller can emit.
 SMALLEST_SCALE = 1e-6
-# Components of keys are held below this, so that squared distances are numbers: spirals grow exponentially.
+# Components of keys are clipped to this, so that squared distances are finite: spirals grow exponentially.
 _FARTHEST = 1e18
 
 
 class ScalingRotation(EuclideanGeometry):
     """A head turns about the origin and scales its distance to it (paper, appendix C.1).
 
-    The action (a, b) is the complex number a + bi, which multiplies keys. All numbers but 0 form the group.
+    The action (a, b) is the complex number a + bi, which multiplies keys. All complex numbers but 0 form the group.
 
     >>> quarter_turn_and_double = jnp.array([0.0, 2.0])
     >>> print(ScalingRotation().act(quarter_turn_and_double, jnp.array([2.0, 1.0])))
@@ -29,10 +29,10 @@ class ScalingRotation(EuclideanGeometry):
     isometric = False
 
     def action(self, raw: RawAction) -> Action:
-        """The raw numbers, unless they are nearly 0: then a number next to them that has an inverse.
+        """The raw outputs; where they are nearly 0, a complex number close to them that has an inverse.
 
-        Numbers within `SMALLEST_SCALE` of 0 are shifted by twice that along the real axis, out of the
-        neighbourhood of 0. The gradient stays that of the identity map, there too.
+        What is within `SMALLEST_SCALE` of 0 is shifted by twice that along the real axis. The gradient is
+        that of the identity map, there too.
         """
         nearly_zero = squared_modulus(raw) < SMALLEST_SCALE**2
         shift = 2 * SMALLEST_SCALE * self.identity().astype(raw.dtype)

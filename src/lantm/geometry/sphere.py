@@ -1,4 +1,4 @@
-"""SO(3) acting on the sphere: heads walk on great circles, and come around."""
+"""SO(3) acting on the sphere: heads move on circles, and return."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,11 +14,11 @@ from lantm.geometry.surface import SurfaceGeometry, half_radii, halves
 
 
 class Sphere(SurfaceGeometry):
-    """A head walks on a sphere around the origin of space; rotations are unit quaternions.
+    """A head moves on a sphere around the origin of R^3; rotations are unit quaternions.
 
-    A raw key (x, y) is the point whose stereographic projection from the south pole it is; near the north pole, the
-    base point, those are the coordinates of a map in steps. Distances are those through the sphere, not along it:
-    they order points alike and are smooth at opposite points, where the arc is not.
+    The key of the raw outputs (x, y) is the point whose stereographic projection from the south pole is (x, y); near
+    the north pole, the base point, those are plane coordinates in steps. Distances are straight lines through the
+    sphere, not arcs: they rank keys in the same order and are smooth at opposite points, where arcs are not.
 
     >>> sphere = Sphere(radius=10.0)
     >>> print(sphere.key(jnp.array([0.0, 0.0])), sphere.key(jnp.array([20.0, 0.0])))
@@ -41,7 +41,7 @@ class Sphere(SurfaceGeometry):
         return self.radius * jnp.concatenate([2 * flat, 1 - square], axis=-1) / (1 + square)
 
     def act(self, action: Action, key: Key) -> Key:
-        """The rotation of the unit quaternion, back on the sphere after every step, lest rounding add up."""
+        """The rotation by the unit quaternion, projected back to the sphere so that rounding does not accumulate."""
         alpha, beta = halves(action)
         east, north = key[..., :2], key[..., 2:]
         double = multiply(alpha, beta)
@@ -60,11 +60,11 @@ class Sphere(SurfaceGeometry):
         return self.radius * project(mixed / self.radius, previous / self.radius)
 
     def squared_distance(self, key: Key, address: Key) -> Float[Array, "*#batch"]:
-        """The square of the chord."""
+        """The squared length of the chord."""
         return squared_euclidean_distance(key, address)
 
     def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
-        """Lambert's map, which keeps areas: the north pole is in the middle, the south pole is the rim."""
+        """Lambert's equal-area projection: the north pole is in the middle, the south pole is the rim."""
         stretch = jnp.sqrt(2 * self.radius / jnp.maximum(self.radius + key[..., 2:], 1e-6 * self.radius))
         return key[..., :2] * stretch
 

@@ -45,9 +45,9 @@ LARGEST_FILE = 1_000_000  # bytes
 class Sweep:
     """What a sweep file says."""
 
-    experiment: dict = dataclasses.field(default_factory=dict)
+    experiment: dict[str, Any] = dataclasses.field(default_factory=dict)
     """What all points have in common, by the names of `lantm train`'s flags."""
-    grid: tuple[dict, ...] = ()
+    grid: tuple[dict[str, Any], ...] = ()
     """Choices by the same names; every combination is a point."""
     seeds: int | tuple[int, ...] = 8
     """How many seeds, from 0 on, or a list of them."""

@@ -2,19 +2,23 @@
 
 from lantm.machine.access import Access, Emission, Position
 from lantm.machine.backend import Backend
+from lantm.machine.controller import Controller, LstmController
 from lantm.machine.index import Index
 from lantm.machine.inference import Inference, can_infer, infer
 from lantm.machine.lantm import Lantm, LantmConfig
+from lantm.machine.layer import LieAccess, LieAccessState
 from lantm.machine.lstm import Lstm, LstmConfig
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
 from lantm.machine.model import Model, Output, Trace, parameter_count
-from lantm.machine.recurrence import Schedule, recur
+from lantm.machine.recurrence import recur
+from lantm.machine.state import Schedule
 from lantm.machine.weighting import WEIGHTINGS, InvNorm, SoftMax, Weighting, make_weighting
 
 __all__ = [
     "WEIGHTINGS",
     "Access",
     "Backend",
+    "Controller",
     "DropOldest",
     "Emission",
     "Grow",
@@ -23,8 +27,11 @@ __all__ = [
     "InvNorm",
     "Lantm",
     "LantmConfig",
+    "LieAccess",
+    "LieAccessState",
     "Lstm",
     "LstmConfig",
+    "LstmController",
     "Memory",
     "Model",
     "Output",

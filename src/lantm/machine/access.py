@@ -4,6 +4,7 @@ Nothing here is trained. The controller emits numbers; this module says what the
 training, evaluation and traces, so what is looked at is what was trained.
 """
 
+import math
 from typing import Literal, NamedTuple
 
 import equinox as eqx
@@ -11,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from lantm.errors import LantmError
 from lantm.geometry import Geometry
 from lantm.machine.memory import Memory
 from lantm.machine.weighting import Weighting
@@ -54,6 +56,15 @@ class Access(eqx.Module):
     interpolate_actions: bool = True
     squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
     read_sees_write: bool = False
+
+    def __check_init__(self) -> None:
+        for name in ("read_heads", "write_heads"):
+            if getattr(self, name) < 1:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+        if not 0 <= self.gate_overshoot < math.inf:
+            raise LantmError(f"gate_overshoot is {self.gate_overshoot}: give a number from 0 on")
+        if not 0 <= self.tied_read_heads <= self.read_heads:
+            raise LantmError(f"tied_read_heads is {self.tied_read_heads}: there are {self.read_heads} read heads")
 
     @property
     def heads(self) -> int:

@@ -70,8 +70,8 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
     device = current_device()
     reason = _unserved_device(device) or _unserved_machine(access, cells, dtype)
     if reason is None:
-        precision = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
-        return Kernels(full_precision=precision not in _ROUNDED, interpret=False)
+        config: Any = jax.config  # its fields have types from JAX 0.12 on only
+        return Kernels(full_precision=config.jax_default_matmul_precision not in _ROUNDED, interpret=False)
     if backend == "kernel":
         raise LantmError(f"the kernels cannot run this machine: {reason}; use the backend 'auto' or 'loops'")
     if device.platform == "gpu":

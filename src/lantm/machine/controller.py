@@ -1,10 +1,35 @@
-"""The controller's cell: one step of a long short-term memory (section 2.2 of the paper), and its way back."""
+"""Controllers: what tells the heads where to go. The paper's is a long short-term memory (section 2.2)."""
 
+import abc
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from lantm.machine.linear import Linear, lstm_matrices
+
+
+class Controller(eqx.Module):
+    """The contract of a controller: a state, and one step from it to the next, for one example.
+
+    A controller of one's own runs in a plain `lax.scan` with autodiff (examples/own_controller.py). The LSTM, which is
+    the default, has a recurrence of its own that is faster and takes less memory.
+    """
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """The size of the output, which is that of the layer, and from which the heads are told where to go."""
+
+    @abc.abstractmethod
+    def begin(self) -> PyTree:
+        """The state before the first step."""
+
+    @abc.abstractmethod
+    def step(self, inputs: Float[Array, " inputs_and_reading"], state: PyTree) -> tuple[Float[Array, " size"], PyTree]:
+        """The output and the next state, from the layer's input and its last reading side by side."""
 
 
 class CellState(NamedTuple):
@@ -16,7 +41,7 @@ class CellState(NamedTuple):
 
 def lstm_cell(
     preactivation: Float[Array, "*batch four_cells"], cell: Float[Array, "*batch cells"]
-) -> tuple[CellState, Float[Array, "*batch 4*cells"]]:
+) -> tuple[CellState, Float[Array, "*batch four_cells"]]:
     """The next state from the weighted sum of all inputs, and the open gates on the way to it.
 
     The sum and the gates are, side by side: input gate, forget gate, output gate, candidate.
@@ -35,7 +60,7 @@ def lstm_cell_backward(
     before: Float[Array, "*batch cells"],
     cell: Float[Array, "*batch cells"],
     cotangent: CellState,
-) -> tuple[Float[Array, "*batch 4*cells"], Float[Array, "*batch cells"]]:
+) -> tuple[Float[Array, "*batch four_cells"], Float[Array, "*batch cells"]]:
     """The cotangents of the weighted sum and of the cell before, from the gates and the cells on both sides.
 
     Written out, because the activations are at hand: the derivative of each is a polynomial in its value.
@@ -53,3 +78,42 @@ def lstm_cell_backward(
         axis=-1,
     )
     return d_preactivation, d_cell * forget_gate
+
+
+class LstmController(Controller):
+    """The paper's controller: an LSTM that sees the input and the last reading."""
+
+    inputs: Linear  # the input's share of the preactivation, with its bias
+    recurrent: Float[Array, "reading_and_cells four_cells"]
+    start: CellState
+
+    def __init__(
+        self,
+        inputs: int,
+        reading: int,
+        cells: int,
+        key: PRNGKeyArray,
+        start: CellState,
+        weight_range: float | None = None,
+        forget_bias: float | None = None,
+    ):
+        self.inputs, self.recurrent = lstm_matrices(inputs, reading + cells, cells, key, weight_range, forget_bias)
+        self.start = start
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return self.start.hidden.shape[-1]
+
+    def begin(self) -> CellState:
+        """The learnable initial state."""
+        return self.start
+
+    def step(
+        self, inputs: Float[Array, " inputs_and_reading"], state: CellState
+    ) -> tuple[Float[Array, " cells"], CellState]:
+        """The hidden state, and the state with it."""
+        given, reading = jnp.split(inputs, [self.inputs.weight.shape[0]])
+        preactivation = self.inputs(given) + jnp.concatenate([reading, state.hidden]) @ self.recurrent
+        state, _ = lstm_cell(preactivation, state.cell)
+        return state.hidden, state

@@ -98,7 +98,8 @@ def read(weighting: Weighting, store: Store, query: Query, index: Index) -> Read
     """The read through the index: a few blocks exactly, more if that is not good enough, and all if that is not."""
 
     def enough(found: Reading, otherwise: Callable[[], Reading]) -> Reading:
-        return lax.cond(jnp.all(found.bounds <= index.tolerance), lambda: found, otherwise)
+        chosen: Reading = lax.cond(jnp.all(found.bounds <= index.tolerance), lambda: found, otherwise)
+        return chosen
 
     def read_more() -> Reading:
         return enough(read_blocks(weighting, store, query, index.nearest), lambda: read_all(weighting, store, query))
@@ -160,7 +161,8 @@ def _gather(closed: Slots, chosen: Int[Array, "batch read_heads nearest"], opene
             found = lax.dynamic_slice(rows, (read // heads, 0, block * size), (1, rows.shape[1], size))
             return lax.dynamic_update_slice(target, found, (read, 0, place * size))
 
-        return jax.tree.map(copy, closed, near)
+        copied: Slots = jax.tree.map(copy, closed, near)
+        return copied
 
     def room(rows: Array) -> Array:
         return jnp.zeros((batch * heads, rows.shape[1], nearest * size), rows.dtype)
@@ -171,7 +173,8 @@ def _gather(closed: Slots, chosen: Int[Array, "batch read_heads nearest"], opene
         return jnp.concatenate([rows, more], axis=-1)
 
     near = lax.fori_loop(0, chosen.size, copy_block, jax.tree.map(room, closed))
-    return jax.tree.map(join, near, opened)
+    joined: Slots = jax.tree.map(join, near, opened)
+    return joined
 
 
 def _affinities(

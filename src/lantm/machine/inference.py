@@ -15,13 +15,15 @@ from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.machine.access import Access
 from lantm.machine.blocks import Slots, Store, close, empty, seal, write
+from lantm.machine.by_loops import Step, take_step
+from lantm.machine.controller import LstmController
 from lantm.machine.expansion import Query
 from lantm.machine.index import Index, Reading, check_geometry, check_weighting, has_index, read, read_all
 from lantm.machine.lantm import Lantm
 from lantm.machine.loops import get_row, loop, put_row
 from lantm.machine.memory import Grow
 from lantm.machine.model import Model
-from lantm.machine.recurrence import State, Step, Weights, take_step
+from lantm.machine.state import State, Weights
 
 
 class Inference(NamedTuple):
@@ -47,16 +49,17 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
 
     Memory and time are those of the batch's capacity; how long it is in fact is known at run time.
     """
-    access = model.config.access
-    if not isinstance(model.config.policy, Grow):
+    access, controller = model.layer.access, model.layer.controller
+    assert isinstance(controller, LstmController)
+    if not isinstance(model.layer.policy, Grow):
         raise LantmError("long inputs are for machines that forget nothing: leave out memory_limit")
     check_geometry(access.geometry)
     if index is not None:
         check_weighting(access.weighting)
     time, problems = batch.inputs.shape
     state, initial, _ = model.begin(problems, slots=0)
-    weights = Weights(model.recurrent, model.heads.weight, model.heads.bias)
-    symbols = model.symbols(model.embedding)
+    weights = Weights(controller.recurrent, model.layer.heads.weight, model.layer.heads.bias)
+    symbols = controller.inputs(model.embedding)
 
     # The first write is at a multiple of the number of write heads, so that no step writes to two blocks.
     before = initial.strengths.shape[1]
@@ -80,7 +83,7 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
             put_row(so_far.predictions, prediction.astype(jnp.int32), t),
             put_row(so_far.bounds, found.bounds, t),
             so_far.full_reads + found.full,
-            State(found.vectors.reshape(problems, -1), *step.controller, step.position),
+            State(found.vectors.reshape(problems, -1), step.controller, step.position),
         )
 
     # While a block is written to, all others are constants of a loop: otherwise XLA copies them at every step.

@@ -28,16 +28,19 @@ _BLOCK = 8
 def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Carry) -> Carry:
     """`for i in range(start, end): carry = body(i, carry)`, the bounds given at run time."""
     if on_cpu():
-        return lax.fori_loop(start, end, body, carry)
+        carry = lax.fori_loop(start, end, body, carry)
+        return carry
     turns = jnp.maximum(end - start, 0)
     blocks, rest = turns // _BLOCK, turns % _BLOCK
 
     def block(i: Array, carry: Carry) -> Carry:
         first = start + rest + i * _BLOCK
-        return lax.fori_loop(0, _BLOCK, lambda j, carry: body(first + j, carry), carry)
+        carry = lax.fori_loop(0, _BLOCK, lambda j, carry: body(first + j, carry), carry)
+        return carry
 
     carry = lax.fori_loop(start, start + rest, body, carry)
-    return lax.fori_loop(0, blocks, block, carry)
+    carry = lax.fori_loop(0, blocks, block, carry)
+    return carry
 
 
 @lru_cache
@@ -49,7 +52,7 @@ def _putter(axis: int) -> Callable[[Array, Array, ArrayLike], Array]:
     @put.def_vmap
     def put_mapped(size: int, mapped: list[bool], array: Array, slices: Array, at: ArrayLike) -> tuple[Array, bool]:
         if mapped[2]:
-            plain = jax.vmap(
+            plain: Callable[..., Array] = jax.vmap(
                 lambda a, s, i: lax.dynamic_update_slice_in_dim(a, s, i, axis=axis),
                 in_axes=(0 if mapped[0] else None, 0 if mapped[1] else None, 0),
             )
@@ -70,7 +73,7 @@ def _getter(axis: int, size: int) -> Callable[[Array, ArrayLike], Array]:
     @get.def_vmap
     def get_mapped(_: int, mapped: list[bool], array: Array, at: ArrayLike) -> tuple[Array, bool]:
         if mapped[1]:
-            plain = jax.vmap(
+            plain: Callable[..., Array] = jax.vmap(
                 lambda a, i: lax.dynamic_slice_in_dim(a, i, size, axis=axis), in_axes=(0 if mapped[0] else None, 0)
             )
             return plain(array, at), True

@@ -6,17 +6,18 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
 from lantm.devices import on_cpu
 from lantm.errors import LantmError
 from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
-from lantm.machine.model import Linear, Model, Output, lstm_matrices
+from lantm.machine.linear import Linear, lstm_matrices
+from lantm.machine.model import Model, Output
 from lantm.machine.older_records import LSTM_CONSTANTS
-from lantm.machine.recurrence import Schedule
 from lantm.machine.stack import StackRun, StackWeights, run_stack
+from lantm.machine.state import Schedule
 from lantm.records import drop_retired
 
 
@@ -58,7 +59,7 @@ class Layer(eqx.Module):
     """One LSTM layer."""
 
     inputs: Linear
-    recurrent: Float[Array, "cells 4*cells"]
+    recurrent: Float[Array, "cells four_cells"]
 
     def __init__(self, inputs: int, config: LstmConfig, key: PRNGKeyArray):
         self.inputs, self.recurrent = lstm_matrices(
@@ -98,6 +99,11 @@ class Lstm(Model):
             jax.random.uniform(hidden_key, shape, minval=-bound, maxval=bound),
             jax.random.uniform(cell_key, shape, minval=-bound, maxval=bound),
         )
+
+    @property
+    def parts(self) -> dict[str, PyTree]:
+        """The parameters, part by part."""
+        return {"embedding": self.embedding, "layers": self.layers, "readout": self.readout, "start": self.start}
 
     @property
     def learns_start(self) -> bool:

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.batch import Batch
 from lantm.machine.backend import Backend
+from lantm.machine.linear import Linear
 from lantm.machine.memory import Memory, Window
-from lantm.machine.recurrence import Schedule
+from lantm.machine.state import Schedule
 
 
 class Trace(NamedTuple):
@@ -34,22 +34,6 @@ class Output(NamedTuple):
 
     logits: Float[Array, "time batch vocabulary"]
     trace: Trace | None
-
-
-class Linear(eqx.Module):
-    """x W + b, from a uniform start in +-1/sqrt(inputs) unless a range is given."""
-
-    weight: Float[Array, "inputs outputs"]
-    bias: Float[Array, " outputs"]
-
-    def __init__(self, inputs: int, outputs: int, key: PRNGKeyArray, weight_range: float | None = None):
-        weight_key, bias_key = jax.random.split(key)
-        bound = inputs**-0.5 if weight_range is None else weight_range
-        self.weight = jax.random.uniform(weight_key, (inputs, outputs), minval=-bound, maxval=bound)
-        self.bias = jax.random.uniform(bias_key, (outputs,), minval=-bound, maxval=bound)
-
-    def __call__(self, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
-        return x @ self.weight + self.bias
 
 
 class Model(eqx.Module):
@@ -94,26 +78,3 @@ def parameter_count(model: Model) -> int:
     """The number of trained parameters."""
     trained = model if model.learns_start else eqx.tree_at(lambda model: model.start, model, None)
     return sum(leaf.size for leaf in jax.tree.leaves(trained))
-
-
-def lstm_matrices(
-    inputs: int,
-    recurrent: int,
-    cells: int,
-    key: PRNGKeyArray,
-    weight_range: float | None,
-    forget_bias: float | None,
-) -> tuple[Linear, Float[Array, "{recurrent} 4*{cells}"]]:
-    """The weights of an LSTM layer: of its inputs with the bias, and of what it feeds back.
-
-    The start is uniform in +-1/sqrt(all inputs of a cell), or +-`weight_range`; a given `forget_bias`
-    replaces the start of the forget gates' biases.
-    """
-    input_key, recurrent_key = jax.random.split(key)
-    bound = (inputs + recurrent) ** -0.5 if weight_range is None else weight_range
-    linear = Linear(inputs, 4 * cells, input_key, bound)
-    if forget_bias is not None:
-        bias = linear.bias.at[cells : 2 * cells].set(forget_bias)
-        linear = eqx.tree_at(lambda layer: layer.bias, linear, bias)
-    weight = jax.random.uniform(recurrent_key, (recurrent, 4 * cells), minval=-bound, maxval=bound)
-    return linear, jnp.asarray(weight)

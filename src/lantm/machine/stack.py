@@ -21,9 +21,9 @@ from lantm.machine.loops import get_row, get_slices, loop, put_slices
 class StackWeights(NamedTuple):
     """The weights of all layers but for what the lowest sees of its inputs."""
 
-    recurrent: Float[Array, "layers fan 4*cells"]
+    recurrent: Float[Array, "layers fan four_cells"]
     """Of a layer's own last output, and, in a stack of several, of the output below, which the lowest never uses."""
-    biases: Float[Array, "layers 4*cells"]
+    biases: Float[Array, "layers four_cells"]
 
 
 class StackRun(NamedTuple):

@@ -1,6 +1,6 @@
 """What goes into a recurrence and what comes out of it, whoever computes it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -13,7 +13,7 @@ from lantm.machine.memory import Memory, Policy, Window
 class Weights(NamedTuple):
     """The trained matrices inside the loop; the input's share of the preactivation comes from outside."""
 
-    recurrent: Float[Array, "reading+cells 4*cells"]
+    recurrent: Float[Array, "reading_and_cells four_cells"]
     heads: Float[Array, "cells emission"]
     heads_bias: Float[Array, " emission"]
 
@@ -22,8 +22,7 @@ class State(NamedTuple):
     """The small state that is carried from step to step, beside the memory."""
 
     reading: Float[Array, "*time batch reading"]
-    hidden: Float[Array, "*time batch cells"]
-    cell: Float[Array, "*time batch cells"]
+    controller: Any  # of an LSTM a `CellState`, of a controller of one's own whatever it carries
     position: Position
 
 
@@ -48,6 +47,23 @@ class Path(NamedTuple):
     state: State
     memory: Memory
     window: Window
+
+
+class Carried(NamedTuple):
+    """What a batch of problems carries on from one run to the next."""
+
+    state: State
+    memory: Memory
+    window: Window
+
+
+class Pulled(NamedTuple):
+    """The cotangents that a backward pass finds; those of the weights follow from the first two."""
+
+    preactivations: Float[Array, "time batch four_cells"]
+    emissions: Float[Array, "time batch emission"]
+    start: State
+    memory: Memory
 
 
 class Machinery(NamedTuple):

@@ -9,7 +9,7 @@ import dataclasses
 
 import jax
 
-from lantm.machine import LantmConfig, LstmConfig, Model
+from lantm.machine import Lantm, LantmConfig, Lstm, LstmConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,9 +35,8 @@ class Account:
 
 def account(config: LantmConfig | LstmConfig, vocabulary: int) -> Account:
     """Counts the parameters of a configuration without building it."""
-    model: Model = jax.eval_shape(lambda: config.build(vocabulary, jax.random.key(0)))
-    names = [field.name for field in dataclasses.fields(model) if field.name != "config"]
-    parts = {name: sum(leaf.size for leaf in jax.tree.leaves(getattr(model, name))) for name in names}
+    model: Lantm | Lstm = jax.eval_shape(lambda: config.build(vocabulary, jax.random.key(0)))
+    parts = {name: sum(leaf.size for leaf in jax.tree.leaves(part)) for name, part in model.parts.items()}
     layers = config.layers if isinstance(config, LstmConfig) else 1
     if not model.learns_start:
         parts["start"] = 0

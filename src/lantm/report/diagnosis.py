@@ -23,7 +23,7 @@ def diagnose(recording: Recording, task: Source, geometry: Geometry | None) -> l
     """Sentences about what happened; `geometry` is that of the machine, None for one without a memory."""
     said = [_mistakes(recording, task)]
     heads = recording.heads
-    if heads is None or geometry is None or recording.answer_start == 0:  # with a text, every word is an answer
+    if heads is None or geometry is None or recording.of_text:
         return said
     if not (np.isfinite(heads.keys).all() and np.isfinite(heads.memories.addresses).all()):
         return [*said, "Its keys are not finite numbers: it has diverged."]
@@ -37,14 +37,15 @@ def diagnose(recording: Recording, task: Source, geometry: Geometry | None) -> l
 
 
 def _mistakes(recording: Recording, task: Source) -> str:
-    size, first = len(recording.expected), recording.first_mistake
+    size, first, unit = len(recording.expected), recording.first_mistake, recording.unit
+    units = "words" if recording.of_text else "symbols of the answer"
     if first is None:
-        return f"All {size} symbols of the answer are right."
+        return f"All {size} {units} are right."
     given, expected = (_quoted(task, symbols[first]) for symbols in (recording.predicted, recording.expected))
     wrong = len(recording.wrong)
     return (
-        f"{wrong} of the {size} symbols of the answer {'is' if wrong == 1 else 'are'} wrong. "
-        f"The first mistake is symbol {first + 1}, where it says {given} instead of {expected}."
+        f"{wrong} of the {size} {units} {'is' if wrong == 1 else 'are'} wrong. "
+        f"The first mistake is {unit} {first + 1}, where it says {given} instead of {expected}."
     )
 
 

@@ -7,9 +7,10 @@
 ((130, 32), 22)
 """
 
+from lantm.batch import Batch
 from lantm.registry import Registry
 from lantm.tasks.arithmetic import Addition, Double, NumberTask
-from lantm.tasks.base import Batch, Task
+from lantm.tasks.base import Count, Task
 from lantm.tasks.corpus import Corpus, read_corpus
 from lantm.tasks.lengths import Lengths
 from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
@@ -24,7 +25,7 @@ for _task in (Copy, Reverse, BigramFlip, Double, Addition, Programs):
 
 
 def make_task(name: str) -> Task:
-    """The task of that name: one of `TASKS`, or `module:Name` for one's own.
+    """The task of that name: one of `TASKS`, or `module:Name` for your own.
 
     >>> make_task("addition").train_lengths
     Lengths(smallest=2, largest=16, stride=1)
@@ -39,6 +40,7 @@ __all__ = [
     "BigramFlip",
     "Copy",
     "Corpus",
+    "Count",
     "Double",
     "Lengths",
     "NumberTask",

@@ -1,4 +1,4 @@
-"""A text in three files: training, validation and test, as numbers of words.
+"""A text in three files: training, validation and test.
 
 The Penn Treebank is not part of this package. Its standard files with 10,000 words, `ptb.train.txt`, `ptb.valid.txt`
 and `ptb.test.txt`, are in the folder `data` of Tomas Mikolov's "simple examples" for recurrent language models
@@ -16,9 +16,9 @@ from jaxtyping import Int
 from lantm.errors import LantmError
 
 END = "<eos>"
-"""Stands at the end of every line."""
+"""The word at the end of every line."""
 UNKNOWN = "<unk>"
-"""Stands for every word that the vocabulary lacks."""
+"""The word that replaces every word that is not in the vocabulary."""
 
 Part = Literal["train", "valid", "test"]
 PARTS: tuple[Part, ...] = ("train", "valid", "test")
@@ -30,7 +30,7 @@ _WANTED = (
 
 
 class Corpus(NamedTuple):
-    """The three parts of a text, every word as its place in the vocabulary."""
+    """The three parts of a text; every word is its index in the vocabulary."""
 
     words: tuple[str, ...]  # the vocabulary, the most frequent first
     train: Int[np.ndarray, " train"]
@@ -39,19 +39,19 @@ class Corpus(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The number of `<eos>`."""
+        """The index of `<eos>` in the vocabulary."""
         return self.words.index(END)
 
     @property
     def digest(self) -> str:
-        """The same for the same vocabulary and the same texts, and for no other."""
+        """A hash of the vocabulary and the three texts."""
         digest = hashlib.sha256("\n".join(self.words).encode())
         for part in PARTS:
             digest.update(f"\n{part}\n".encode() + self.part(part).tobytes())
         return digest.hexdigest()
 
     def part(self, name: Part) -> Int[np.ndarray, " tokens"]:
-        """One of the three."""
+        """The indices of the words of one part."""
         return {"train": self.train, "valid": self.valid, "test": self.test}[name]
 
     def check_columns(self, batch_size: int) -> None:
@@ -61,7 +61,7 @@ class Corpus(NamedTuple):
             raise LantmError(f"the {shortest} text has {words} words, not even one for each of {batch_size} columns")
 
     def facts(self) -> dict[str, int]:
-        """How many words there are; line ends count as words, as is the custom."""
+        """The number of words; line ends count as words, as usual."""
         unknown = self.words.index(UNKNOWN)
         return {
             "vocabulary": len(self.words),
@@ -73,8 +73,8 @@ class Corpus(NamedTuple):
 def read_corpus(folder: pathlib.Path, vocabulary: int = 10_000) -> Corpus:
     """Reads the three files of a folder.
 
-    Words are what stands between blanks. The vocabulary is that of the training text: its most frequent words, at
-    most `vocabulary` with `<eos>` and `<unk>` among them.
+    Words are separated by blanks. The vocabulary consists of the most frequent words of the training text, at most
+    `vocabulary` including `<eos>` and `<unk>`.
     """
     if vocabulary < 3:
         raise LantmError(f"vocabulary is {vocabulary}: give a whole number from 3 on, since {END} and {UNKNOWN} count")
@@ -124,7 +124,7 @@ def _read(path: pathlib.Path) -> list[str]:
     except OSError as error:
         raise LantmError(f"cannot read {path}: {error.strerror}") from error
     lines = text.split("\n")
-    if not lines[-1].strip():  # what follows the last line end is no line
+    if not lines[-1].strip():  # nothing follows the last line break
         lines.pop()
     words = [word for line in lines for word in (*line.split(), END)]
     if all(word == END for word in words):

@@ -19,8 +19,8 @@ GREEK_LETTERS = "αβγδεζηθκλμξπρστφχψωΓΔΘΛΞΠΣΦΨΩ"  
 class SequenceTask(SizedTask):
     """A task on sequences of characters: text in, text out.
 
-    The paper's vocabulary of 128 is read as 125 data symbols and three markers, which its parameter counts
-    require; `data_symbols=128` is the other reading, with a vocabulary of 131.
+    We take the paper's vocabulary of 128 as 125 data symbols and three markers, which its parameter counts
+    require; `data_symbols=128` is the other interpretation, with a vocabulary of 131.
     """
 
     data_symbols: int = eqx.field(static=True, default=125)
@@ -37,7 +37,7 @@ class SequenceTask(SizedTask):
 
     @final
     def read(self, text: str) -> list[int]:
-        """The number of each character."""
+        """The symbol of each character."""
         characters = self.alphabet[: self.data_symbols]
         for character in text:
             if character not in characters:
@@ -46,7 +46,7 @@ class SequenceTask(SizedTask):
 
     @final
     def show(self, names: Sequence[str]) -> str:
-        """The characters one after another."""
+        """The characters, joined."""
         return "".join(names)
 
 
@@ -80,11 +80,11 @@ class Reverse(SequenceTask):
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 64))
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
-        """The input from its end."""
+        """The input, reversed."""
         return jnp.take(symbols, length - 1 - jnp.arange(symbols.size), mode="clip")
 
     def expected(self, text: str) -> str:
-        """The text from its end."""
+        """The text, reversed."""
         return text[::-1]
 
 
@@ -94,7 +94,7 @@ class BigramFlip(SequenceTask):
     >>> BigramFlip().expected("abcd")
     'badc'
 
-    The paper's lengths 2 to 32 are read as numbers of symbols, so they are even; with `unit="bigrams"`
+    We take the paper's lengths 2 to 32 as numbers of symbols, so they are even; with `unit="bigrams"`
     lengths count bigrams, and inputs have twice as many symbols.
     """
 

@@ -12,8 +12,8 @@ from lantm.errors import LantmError
 class Pieces(NamedTuple):
     """A text of N words as `batch` columns, each a contiguous stretch of it, in pieces of `steps` words.
 
-    Every word of the text is a target exactly once. Its input is the word before it in the text; that of the very
-    first is `<eos>`. Columns differ in length by one word at most; what fills up the last piece is masked.
+    Every word of the text is a target exactly once. Its input is the previous word of the text; that of the first
+    word is `<eos>`. The lengths of columns differ by one word at most; the padding of the last piece is masked.
     """
 
     inputs: Int[Array, "pieces steps batch"]
@@ -22,12 +22,12 @@ class Pieces(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many pieces there are."""
+        """The number of pieces."""
         return self.inputs.shape[0]
 
 
 def cut(text: Int[np.ndarray, " tokens"], batch_size: int, steps: int, end: int) -> Pieces:
-    """Cuts a text; `end` is the number of `<eos>`."""
+    """The pieces of a text; `end` is the index of `<eos>`."""
     if len(text) < batch_size:
         raise LantmError(f"a text of {len(text)} words has no {batch_size} columns: take a smaller batch size")
     shortest, longer = divmod(len(text), batch_size)

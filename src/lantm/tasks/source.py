@@ -1,7 +1,7 @@
 """What machines are trained on: problems drawn on the device, or a text read piece by piece.
 
-`Task` and `Text` are the two kinds of source. What is here is what both have, so that a machine is traced, drawn and
-shown in the same way whatever it was trained on.
+`Task` and `Text` are the two kinds of source. `Source` is what they have in common, so that a machine is traced and
+displayed in the same way whatever it was trained on.
 """
 
 from typing import Protocol, runtime_checkable
@@ -14,11 +14,11 @@ from lantm.tasks.lengths import Length, Lengths
 
 @runtime_checkable
 class Source(Protocol):
-    """Symbols, lengths, and sequences of symbols to run a machine on."""
+    """A source of sequences of symbols to run a machine on."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the source."""
 
     @property
     def vocabulary(self) -> int:
@@ -34,20 +34,20 @@ class Source(Protocol):
 
     @property
     def train_lengths(self) -> Lengths:
-        """The lengths that are trained on."""
+        """The lengths to train on."""
 
     @property
     def longest_length(self) -> int:
-        """There are no sequences of greater lengths, or none that anybody would want."""
+        """The largest length of a sequence."""
 
     def symbol_name(self, symbol: int) -> str:
-        """One symbol as shown to people."""
+        """A symbol as it is displayed."""
 
     def check_length(self, length: int) -> None:
-        """Raises a `LantmError` when there are no sequences of this length."""
+        """Raises a `LantmError` if there are no sequences of this length."""
 
     def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random sequences of a length, in arrays with room for `capacity_length`."""
 
     def encode(self, text: str) -> Batch:
-        """A batch of one sequence, as a person writes it, or a `LantmError` that says why not."""
+        """A batch of the one sequence written in `text`; raises a `LantmError` if it is not one."""

@@ -103,7 +103,7 @@ class Trained:
             result.source,
             result.epoch,
             result.learners,
-            trained=trained if folder is None else folder.provenance(),
+            trained=(trained or {}) if folder is None else folder.provenance(),
             folder=folder,
             history=result.history,
             complete=result.complete,
@@ -158,7 +158,9 @@ class Trained:
     def model(self, seed: int | None = None, which: Which = "best") -> Model:
         """The model of one seed: the given one, or the best."""
         index = self.best_index if seed is None else self.experiment.seed_index(seed)
-        return jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))  # NumPy compiles nothing
+        # NumPy compiles nothing.
+        model: Model = jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))
+        return model
 
     @property
     def geometry(self) -> Geometry | None:

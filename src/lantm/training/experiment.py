@@ -101,7 +101,7 @@ class Experiment:
                     raise LantmError(f"{name} is {value}: give a finite number")
         if self.model != model_of(self.machine):
             raise LantmError(
-                f"the model {self.model} does not have this machine, which is that of {model_of(self.machine)}"
+                f"the model {self.model} does not have this machine: choose the model {model_of(self.machine)}"
             )
         if isinstance(self.machine, LantmConfig):
             if self.reads_text and self.machine.memory_limit is None:

@@ -76,7 +76,12 @@ def train_batches(
     end: Int[Array, ""],
 ) -> Learner:
     """Learns from the batches from `first` to before `end` of an epoch, with a step after each."""
-    return lax.fori_loop(first, end, lambda at, learner: _learn(recipe, material, learner, data, epoch, at), learner)
+
+    def step(at: Int[Array, ""], learner: Learner) -> Learner:
+        return _learn(recipe, material, learner, data, epoch, at)
+
+    after: Learner = lax.fori_loop(first, end, step, learner)
+    return after
 
 
 def _learn(

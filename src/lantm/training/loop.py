@@ -78,7 +78,7 @@ def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh
     seeds = [member.seed for member in members] or experiment.seed_numbers
     numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
     initialise = over_seeds(partial(begin, experiment, material, source.vocabulary), mesh)
-    learners = initialise(place(jnp.array(numbers, jnp.int32), mesh))
+    learners: Learner = initialise(place(jnp.array(numbers, jnp.int32), mesh))
     if members:
         rate = experiment.recipe.learning_rate
         scales = [member.learning_rate / rate for member in members for _ in range(starts)]
@@ -104,7 +104,8 @@ def best_starts(experiment: Experiment, learners: Learner) -> Learner:
     if experiment.recipe.starts == 1:
         return learners
     leading = _leading(experiment, learners)
-    return place(jax.tree.map(lambda leaf: leaf[leading], learners), device_mesh(experiment.seeds))
+    best: Learner = jax.tree.map(lambda leaf: leaf[leading], learners)
+    return place(best, device_mesh(experiment.seeds))
 
 
 def _start_merits(experiment: Experiment, learners: Learner) -> list[list[float | None]]:
@@ -117,7 +118,7 @@ def _leading(experiment: Experiment, learners: Learner) -> Int[np.ndarray, " see
     """The index of the machine with the best test of every seed; the earlier start wins a tie."""
     starts = experiment.recipe.starts
     scores = np.asarray(learners.best_score).reshape(experiment.seeds, starts)
-    return starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1)
+    return np.asarray(starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1))
 
 
 def train(
@@ -183,7 +184,6 @@ class _Training:
             self._batch = int(np.asarray(self._learners.batch)[0])
             self._leading = _leading(self._experiment, self._learners)
         folder.forget_after(self.epoch)
-        self._rows = list(folder.metrics())
 
     def advance(self) -> list[Row]:
         """Trains for a few seconds, or to the end of the epoch; the rows of metrics of an epoch that has ended."""
@@ -212,8 +212,9 @@ class _Training:
         if tested:
             self._take_tests(epoch)
             rows += rows_of_tests(experiment, epoch, self._tests)
-        self._rows += rows
-        if self._folder is not None:
+        if self._folder is None:
+            self._rows += rows
+        else:  # a long training keeps its metrics on disk alone
             self._folder.append_metrics(rows)
         self.epoch, self._batch = epoch, 0
         self._report(epoch, report, tested)
@@ -284,7 +285,8 @@ class _Training:
         if complete:
             found = self._material.final(learners.best_model, learners.seed, final_draw(recipe))
             tests = {label: one.among(self._leading) for label, one in found.items()}
-        history = History.from_rows(self._rows, experiment.seed_numbers)
+        rows = self._rows if self._folder is None else self._folder.metrics()
+        history = History.from_rows(rows, experiment.seed_numbers)
         best = best_starts(experiment, learners)
         merit = _start_merits(experiment, learners)
         return Result(experiment, self._source, best, self.epoch, complete, tests, history, merit, seconds)

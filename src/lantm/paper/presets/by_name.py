@@ -30,23 +30,24 @@ _LSTM_SIZES: dict[str, dict[str, Any]] = {
 _RATES = {"addition": 0.01}
 
 
-def preset(task: str, model: ModelName | str, recipe: str = "paper") -> Experiment:
+def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
     """The experiment of a task, a model and a recipe; a task of one's own gets the sizes of copy.
 
     The experiment of a text has no text yet (`Experiment.text`).
     """
     name = task.partition("[")[0]
     machine: LantmConfig | LstmConfig
-    if model not in MODELS:
+    known = next((one for one in MODELS if one == model), None)
+    if known is None:
         raise LantmError(f"unknown model {model!r}: known are {', '.join(MODELS)}")
     if recipe not in RECIPES:
         raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
     if name == "programs":
-        return Experiment(task, model, *programs(task, model, recipe), recipe_name=recipe)
+        return Experiment(task, known, *programs(task, known, recipe), recipe_name=recipe)
     if name == Text.name:
         if recipe != "paper":
             raise LantmError(f"a text has one recipe, paper, not {recipe!r}: leave out --recipe")
-        return Experiment(task, model, *text(model), recipe_name=recipe, seeds=1)
+        return Experiment(task, known, *text(known), recipe_name=recipe, seeds=1)
     if model == "lstm":
         machine = LstmConfig(**_LSTM_SIZES.get(name, {}))
         # No schedule, and tests every 200 epochs (appendix, "Training and testing").
@@ -61,7 +62,7 @@ def preset(task: str, model: ModelName | str, recipe: str = "paper") -> Experime
         machine, training = _robust(machine, training)
     elif recipe == "demo":
         machine, training = _demo(machine, training)
-    return Experiment(task, model, machine, training, recipe_name=recipe)
+    return Experiment(task, known, machine, training, recipe_name=recipe)
 
 
 def _robust(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmConfig | LstmConfig, Recipe]:

@@ -32,7 +32,8 @@ class Box(NamedTuple):
     def holds(self, points: Points) -> Bool[np.ndarray, " points"]:
         """Which points are in the picture, or so near that a part of their mark is."""
         with np.errstate(invalid="ignore"):
-            return (np.abs(points - self.middle) <= 1.04 * self.half).all(axis=-1)
+            inside: Bool[np.ndarray, " points"] = (np.abs(points - self.middle) <= 1.04 * self.half).all(axis=-1)
+        return inside
 
 
 def parts_shown(recording: Recording) -> dict[str, slice]:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def verdict(recording: Recording) -> str:
     """The outcome, in a few words."""
-    symbols, wrong = len(recording.expected), len(recording.wrong)
+    size, wrong, unit = len(recording.expected), len(recording.wrong), recording.unit
     if recording.first_mistake is None:
-        return f"all {symbols:,} symbols are right"
-    first = f"symbol {recording.first_mistake + 1:,}"
+        return f"all {size:,} {unit}s are right"
+    first = f"{unit} {recording.first_mistake + 1:,}"
     if wrong == 1:
-        return f"{first} of {symbols:,} is wrong"
-    return f"{wrong:,} of {symbols:,} symbols are wrong, the first is {first}"
+        return f"{first} of {size:,} is wrong"
+    return f"{wrong:,} of {size:,} {unit}s are wrong, the first is {first}"
 
 
 def write_figures(

@@ -102,7 +102,7 @@ class _Screen:
         else:
             lines += [f"{label}: {result}" for label, result in list(reel.tests[tested].items())[:3]]
         wrong = len(recording.wrong)
-        lines.append(f"here: {wrong or 'none'} of {len(recording.expected)} symbols wrong")
+        lines.append(f"here: {wrong or 'none'} of {len(recording.expected)} {recording.unit}s wrong")
         for text, line in zip(self._words, [*lines, *[""] * len(self._words)], strict=False):
             text.set_text(line)
 

@@ -93,4 +93,4 @@ def _space(flat: Projection) -> dict[str, Any]:
 
 def _bytes(shares: Float[np.ndarray, "*shape"]) -> np.ndarray:
     """Values from 0 to 1 in 8 bits; nan, from a machine that diverged, becomes 0."""
-    return np.round(255 * np.clip(np.nan_to_num(shares), 0, 1)).astype(np.uint8)
+    return np.asarray(np.round(255 * np.clip(np.nan_to_num(shares), 0, 1)), np.uint8)

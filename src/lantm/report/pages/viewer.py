@@ -102,4 +102,4 @@ def usual_lengths(task: Source) -> list[int]:
     stride, longest = task.train_lengths.stride, task.train_lengths.largest
     short = min(longest, -(-8 // stride) * stride)
     limit = min(task.longest_length, max(LONGEST, short))
-    return sorted({length for length in (short, longest, 2 * longest, 4 * longest) if length <= limit})
+    return sorted({length for length in (short, longest, 2 * longest, 4 * longest) if length <= limit}) or [limit]

@@ -16,8 +16,8 @@ function seedSeries(data, xs, curves, more = () => ({})) {
   return [...others, ...named];
 }
 
-/** Whether a run learnt a text: its rows are perplexities, not scores. */
-const ofText = (data) => data.rows.length > 0 && "perplexity" in data.rows[0];
+/** Whether a run learnt a text: its tests are perplexities, not scores. */
+const ofText = (data) => data.tests.some((test) => "perplexity" in test);
 const perplexity = (value) => (value === null ? "none" : value.toFixed(2));
 
 function tiles(data) {
@@ -111,7 +111,8 @@ function learning(data) {
   if (data.loss.epochs.length) {
     const series = seedSeries(data, data.loss.epochs, data.loss.loss);
     const chart = lineChart({ series, x: { label: "epoch" }, y: { log: true }, ...size });
-    cards.push(chartCard("Loss", "of the training problems, on a logarithmic scale", chart));
+    const what = ofText(data) ? "text" : "problems";
+    cards.push(chartCard("Loss", `of the training ${what}, on a logarithmic scale`, chart));
   }
   for (const test of data.tests) {
     if (test.perplexity) {

@@ -1,0 +1,131 @@
+"""`python -m benchmarks.kernel_parity`: the compiled GPU kernels against the loops, as results/kernel-parity.json.
+
+A case is a machine; its loss and gradients by the kernels, with products in full precision and in TF32, are compared
+with those by the loops in full precision. Every geometry meets every weighting, and the numbers of heads and the sizes
+take turns. The file is written after every case; rerun to continue after an interruption.
+"""
+
+import argparse
+import json
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from rich.console import Console
+
+from benchmarks.__main__ import RESULTS, table
+from benchmarks.recipe_batch import loss_and_gradients
+from benchmarks.timing import command
+from lantm.machine import Backend, LantmConfig
+from lantm.provenance import provenance
+from lantm.tasks import make_task
+
+GEOMETRIES = (
+    *("translation", "translation-1", "translation-3", "translation-8", "rotation", "scaling-rotation"),
+    *("se2", "sphere", "disk", "hyperbolic-3"),
+)
+WEIGHTINGS = ("invnorm", "softmax", "invnorm[power=2]")
+HEADS = ((1, 1), (2, 1), (1, 2), (2, 2))  # read heads and write heads
+SIZES = ((50, 20), (100, 20), (128, 128))  # cells and the width of the memory
+BATCHES = (32, 20)  # of which the second does not fill its last block
+PRECISIONS = ("highest", "tensorfloat32")
+
+
+def cases() -> Iterator[dict[str, Any]]:
+    """Every geometry with every weighting; 4 numbers of heads and 3 sizes, in step, meet all of them."""
+    for number, geometry in enumerate(GEOMETRIES):
+        for other, weighting in enumerate(WEIGHTINGS):
+            read_heads, write_heads = HEADS[(number + other) % len(HEADS)]
+            cells, memory_width = SIZES[(number + 2 * other) % len(SIZES)]
+            yield {
+                "geometry": geometry,
+                "weighting": weighting,
+                "read_heads": read_heads,
+                "write_heads": write_heads,
+                "cells": cells,
+                "memory_width": memory_width,
+                "batch": BATCHES[(number + other) % len(BATCHES)],
+            }
+
+
+def small(case: dict[str, Any]) -> dict[str, Any]:
+    """The same with sizes that the interpreter can bear."""
+    return {**case, "cells": 6, "memory_width": 4, "batch": 17}
+
+
+def run(case: dict[str, Any], length: int, backend: Backend, precision: str) -> Any:
+    """The loss of fresh copy problems and its gradient."""
+    task = make_task("copy")
+    config = LantmConfig(**{name: value for name, value in case.items() if name != "batch"})
+    with jax.default_matmul_precision(precision):
+        model = config.build(task.vocabulary, jax.random.key(0))
+        batch = task.sample(jax.random.key(1), case["batch"], length, length)
+        return jax.jit(lambda model, batch: loss_and_gradients(model, batch, backend))(model, batch)
+
+
+def errors(found: Any, expected: Any) -> dict[str, Any]:
+    """Of the loss and of the gradient: the largest error of any array, in units of its largest number."""
+    (loss, gradient), (true_loss, true_gradient) = found, expected
+    worst, where = 0.0, ""
+    for (place, ours), theirs in zip(
+        jax.tree_util.tree_leaves_with_path(gradient), jax.tree.leaves(true_gradient), strict=True
+    ):
+        error = float(jnp.max(jnp.abs(ours - theirs)) / jnp.max(jnp.abs(theirs)))
+        if not error <= worst:  # so that a NaN counts as the worst
+            worst, where = error, jax.tree_util.keystr(place, simple=True, separator=".")
+    return {"loss": float(abs(loss / true_loss - 1)), "gradient": worst, "worst_array": where}
+
+
+def compare(case: dict[str, Any], length: int, backend: Backend) -> dict[str, Any]:
+    """The case with its errors under each precision."""
+    expected = run(case, length, "loops", "highest")
+    return {**case, **{name: errors(run(case, length, backend, name), expected) for name in PRECISIONS}}
+
+
+def row(compared: dict[str, Any]) -> dict[str, Any]:
+    """A row of the table that is printed."""
+    heads = f"{compared['read_heads']} + {compared['write_heads']}"
+    found = {f"{name}, {kind}": f"{compared[name][kind]:.1e}" for name in PRECISIONS for kind in ("loss", "gradient")}
+    return {"name": f"{compared['geometry']}, {compared['weighting']}", "heads": heads, **found}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kernel_parity", description=__doc__)
+    parser.add_argument("--length", type=int, default=16, help="symbols to copy (default 16)")
+    parser.add_argument("--first", type=int, help="compare only so many cases; not saved")
+    parser.add_argument("--interpret", action="store_true", help="small machines in Pallas's interpreter; not saved")
+    parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "kernel-parity.json", help="the JSON to write")
+    chosen = parser.parse_args(arguments)
+    origin = {"command": command("kernel_parity"), **provenance(), "length": chosen.length}
+    saved = not chosen.interpret and chosen.first is None
+    compared = _already_compared(chosen.out, origin) if saved else []
+    done = [{name: one[name] for name in one if name not in PRECISIONS} for one in compared]
+    for case in list(cases())[: chosen.first]:
+        if case in done:
+            continue
+        case = small(case) if chosen.interpret else case
+        compared.append(compare(case, chosen.length, "interpreted" if chosen.interpret else "kernel"))
+        jax.clear_caches()  # a GPU's memory would fill up with programs
+        Console().print(row(compared[-1]))
+        if saved:
+            chosen.out.parent.mkdir(parents=True, exist_ok=True)
+            chosen.out.write_text(json.dumps({**origin, "cases": compared}, indent=2) + "\n")
+    Console().print(table("largest relative errors of the kernels", [row(one) for one in compared]))
+    worst = {name: np.max([one[name]["gradient"] for one in compared]) for name in PRECISIONS}
+    print(", ".join(f"worst gradient under {name}: {error:.1e}" for name, error in worst.items()))
+
+
+def _already_compared(path: pathlib.Path, origin: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an interrupted run of the same commit, device and length has left."""
+    if not path.exists():
+        return []
+    record = json.loads(path.read_text())
+    same = all(record.get(name) == origin[name] for name in ("commit", "device", "jax", "length"))
+    return list(record["cases"]) if same else []
+
+
+if __name__ == "__main__":
+    main()

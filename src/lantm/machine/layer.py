@@ -1,0 +1,232 @@
+"""The machine as a layer: sequences of vectors in, sequences of vectors out, with a state that can be carried on."""
+
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from lantm.errors import LantmError
+from lantm.geometry import Geometry, Translation
+from lantm.machine.access import Access, Position, normalised
+from lantm.machine.backend import Backend
+from lantm.machine.controller import CellState, Controller, LstmController
+from lantm.machine.linear import Linear
+from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact
+from lantm.machine.recurrence import recur
+from lantm.machine.reference import recur_with_controller
+from lantm.machine.state import Carried, Path, Schedule, State, Weights
+from lantm.machine.weighting import InvNorm, Weighting
+
+Part = Literal["embedding", "controller", "heads", "output"]
+_INITIAL_STRENGTH_BIAS = -10.0  # the slot that is there before anything was written starts out faint
+
+
+class Slot(eqx.Module):
+    """The learnable memory that is there before anything was written."""
+
+    key: Float[Array, " raw_key"]
+    vector: Float[Array, " width"]
+    strength: Float[Array, ""]
+
+
+class Start(eqx.Module):
+    """The learnable initial state of the heads (section 4.1 of the paper: "first fed a learnable initial state")."""
+
+    reading: Float[Array, " reading"]
+    keys: Float[Array, "heads raw_key"]
+    steps: Float[Array, "heads raw_action"]
+    slot: Slot | None
+
+
+class LieAccessState(NamedTuple):
+    """What a layer carries on from one sequence to the next."""
+
+    controller: PyTree
+    reading: Float[Array, " reading"]
+    heads: Position
+    memory: Memory  # without an axis for the batch
+    remembered: Int[Array, ""] | None  # with a memory limit: so many slots are in use
+
+
+class LieAccess(eqx.Module):
+    """A controller with heads that move through a key space by a Lie group's actions, and a memory there.
+
+    A layer of a larger network, for one example; `jax.vmap` over examples runs as one batch.
+
+        layer = LieAccess(inputs=8, cells=50, key=key)
+        outputs, state = layer(xs)           # xs: time x 8, outputs: time x 50
+        outputs, state = layer(more, state)  # goes on where it was
+
+    The switches are those of `LantmConfig`, by the same names.
+    """
+
+    access: Access = eqx.field(static=True)
+    policy: Policy = eqx.field(static=True)
+    controller: Controller
+    heads: Linear  # from the controller's output to what it tells the heads
+    start: Start
+
+    def __init__(
+        self,
+        inputs: int,
+        cells: int = 50,
+        geometry: Geometry = Translation(),  # noqa: B008 (it is immutable, as the weighting is)
+        weighting: Weighting = InvNorm(),  # noqa: B008
+        *,
+        key: PRNGKeyArray,
+        controller: Controller | None = None,
+        memory_width: int = 20,
+        read_heads: int = 1,
+        write_heads: int = 1,
+        read_sees_write: bool = False,
+        initial_slot: bool = True,
+        squash_vectors: Literal["tanh", "sigmoid"] = "tanh",
+        normalise_steps: bool = True,
+        initial_step: float | None = None,
+        write_gate_bias: float = -10.0,
+        tied_read_heads: int = 0,
+        gate_overshoot: float = 0.0,
+        interpolate_actions: bool = True,
+        memory_limit: int | None = None,
+        memory_drop: int = 60,
+        weight_range: float | None = None,
+        weight_range_of: tuple[Part, ...] = ("embedding", "controller", "heads", "output"),
+        forget_bias: float | None = None,
+        state_range: float = 1.0,
+    ):
+        """`controller` takes the place of an LSTM of so many `cells`."""
+        self.access = Access(
+            geometry=geometry,
+            weighting=weighting,
+            memory_width=memory_width,
+            read_heads=read_heads,
+            write_heads=write_heads,
+            write_gate_bias=write_gate_bias,
+            tied_read_heads=tied_read_heads,
+            gate_overshoot=gate_overshoot,
+            normalise_steps=normalise_steps,
+            interpolate_actions=interpolate_actions,
+            squash_vectors=squash_vectors,
+            read_sees_write=read_sees_write,
+        )
+        self.policy = forgetting(memory_limit, memory_drop)
+        # The first and the fourth key draw what a model around the layer adds: its embedding and its readout.
+        _, controller_key, heads_key, _, start_key = jax.random.split(key, 5)
+        keys = iter(jax.random.split(start_key, 8))
+
+        def uniform(*shape: int, bound: float = state_range) -> Array:
+            return jax.random.uniform(next(keys), shape, minval=-bound, maxval=bound)
+
+        range_of = {part: weight_range if part in weight_range_of else None for part in ("controller", "heads")}
+        reading = read_heads * memory_width
+        start = CellState(uniform(cells), uniform(cells))
+        self.controller = controller or LstmController(
+            inputs, reading, cells, controller_key, start, range_of["controller"], forget_bias
+        )
+        self.heads = Linear(self.controller.size, self.access.emission_size, heads_key, range_of["heads"])
+        first_reading, head_keys = uniform(reading), uniform(self.access.heads, geometry.raw_key_size)
+        steps = uniform(self.access.heads, geometry.raw_action_size, bound=1.0)
+        if initial_step is not None:
+            steps = normalised(steps) * initial_step
+        tied = slice(tied_read_heads)
+        head_keys, steps = head_keys.at[tied].set(head_keys[-1]), steps.at[tied].set(steps[-1])
+        slot = None
+        if initial_slot:
+            slot = Slot(uniform(geometry.raw_key_size), uniform(memory_width, bound=1.0), uniform(bound=1.0))
+        self.start = Start(first_reading, head_keys, steps, slot)
+
+    def __call__(
+        self,
+        xs: Float[Array, "time inputs"],
+        state: LieAccessState | None = None,
+        *,
+        writes: int | None = None,
+        backend: Backend = "auto",
+    ) -> tuple[Float[Array, "time size"], LieAccessState]:
+        """The controller's output at every step, and what is carried on.
+
+        Every step writes to the memory, or the first so many `writes`. Without a `memory_limit` the memory of the
+        state has grown by what was written; with one, the state keeps its shape, as `lax.scan` needs it.
+        """
+        time = xs.shape[0]
+        writes = time if writes is None else writes
+        if not 0 <= writes <= time:
+            raise LantmError(f"writes is {writes}: there are {time} steps to write in")
+        before = self.begin() if state is None else state
+        slots, written = before.memory.strengths.shape[0], writes * self.access.write_heads
+        zero = jnp.zeros((), jnp.int32)
+        used = zero + slots if before.remembered is None else before.remembered
+        # There is room for one step at least: the loop of no steps is compiled too.
+        memory = _more_slots(before.memory, max(written, self.access.write_heads))
+        small = State(before.reading, before.controller, before.heads)
+        small, memory = jax.tree.map(lambda leaf: leaf[None], (small, memory))
+        schedule = Schedule(zero + time, (zero + writes)[None], zero + writes)
+        outputs, path = self.run_batch(xs[:, None], schedule, Carried(small, memory, Window(zero, used)), backend)
+        memory, window = compact(path.memory, path.window)
+        limited = before.remembered is not None
+        small, memory = jax.tree.map(lambda leaf: leaf[0], (path.state, memory))
+        memory = jax.tree.map(lambda field: field[: slots if limited else slots + written], memory)
+        return outputs[:, 0], LieAccessState(
+            small.controller, small.reading, small.position, memory, window.end if limited else None
+        )
+
+    def begin(self) -> LieAccessState:
+        """The learnable initial state of one example."""
+        state, memory, window = jax.tree.map(lambda leaf: leaf[0] if leaf.ndim else leaf, self.begin_batch(1, 0))
+        remembered = None
+        if isinstance(self.policy, DropOldest):
+            memory = _more_slots(memory, self.policy.limit - memory.strengths.shape[0])
+            remembered = window.end
+        return LieAccessState(state.controller, state.reading, state.position, memory, remembered)
+
+    def begin_batch(self, batch_size: int, slots: int) -> Carried:
+        """The initial state of every example of a batch, with room for `slots` steps of writing, not more."""
+        access, start = self.access, self.start
+
+        def repeat(x: Array) -> Array:
+            return jnp.broadcast_to(x, (batch_size, *x.shape))
+
+        position = Position(repeat(access.geometry.key(start.keys)), repeat(access.geometry.action(start.steps)))
+        state = State(repeat(jnp.tanh(start.reading)), jax.tree.map(repeat, self.controller.begin()), position)
+        room = int(start.slot is not None) + slots * access.write_heads
+        memory = Memory(
+            jnp.zeros((batch_size, room, access.geometry.key_size)),
+            jnp.zeros((batch_size, room, access.memory_width)),
+            jnp.zeros((batch_size, room)),
+        )
+        zero = jnp.zeros((), jnp.int32)
+        if start.slot is None:
+            return Carried(state, memory, Window(zero, zero))
+        slot = Memory(
+            repeat(access.geometry.key(start.slot.key))[:, None],
+            repeat(access.squash(start.slot.vector))[:, None],
+            repeat(jax.nn.sigmoid(start.slot.strength + _INITIAL_STRENGTH_BIAS))[:, None],
+        )
+        return Carried(state, append(memory, slot, zero), Window(zero, zero + 1))
+
+    def run_batch(
+        self, inputs: Float[Array, "time batch inputs"], schedule: Schedule, carried: Carried, backend: Backend = "auto"
+    ) -> tuple[Float[Array, "time batch size"], Path]:
+        """The controller's output at every step of a batch, and what happened."""
+        if not isinstance(self.controller, LstmController):
+            if backend == "kernel":
+                raise LantmError("the kernels are for the LSTM controller: use the backend 'auto' or 'loops'")
+            return recur_with_controller(
+                self.access, self.policy, self.controller, self.heads, inputs, *carried, schedule
+            )
+        weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
+        given = self.controller.inputs(inputs)
+        path = recur(self.access, self.policy, weights, given, *carried, schedule, backend)
+        return path.states.controller.hidden, path
+
+
+def forgetting(memory_limit: int | None, memory_drop: int) -> Policy:
+    """What a memory of so many at most forgets when it is full."""
+    return Grow() if memory_limit is None else DropOldest(memory_limit, memory_drop)
+
+
+def _more_slots(memory: Memory, room: int) -> Memory:
+    """The memory of one example with so many free slots behind it."""
+    return Memory(*(jnp.concatenate([field, jnp.zeros((room, *field.shape[1:]), field.dtype)]) for field in memory))

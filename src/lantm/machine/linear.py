@@ -1,0 +1,43 @@
+"""Linear layers, and the matrices of an LSTM: where their weights start."""
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+
+class Linear(eqx.Module):
+    """x W + b, from a uniform start in +-1/sqrt(inputs) unless a range is given."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, " outputs"]
+
+    def __init__(self, inputs: int, outputs: int, key: PRNGKeyArray, weight_range: float | None = None):
+        weight_key, bias_key = jax.random.split(key)
+        bound = inputs**-0.5 if weight_range is None else weight_range
+        self.weight = jax.random.uniform(weight_key, (inputs, outputs), minval=-bound, maxval=bound)
+        self.bias = jax.random.uniform(bias_key, (outputs,), minval=-bound, maxval=bound)
+
+    def __call__(self, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
+        return x @ self.weight + self.bias
+
+
+def lstm_matrices(
+    inputs: int,
+    recurrent: int,
+    cells: int,
+    key: PRNGKeyArray,
+    weight_range: float | None,
+    forget_bias: float | None,
+) -> tuple[Linear, Float[Array, "{recurrent} 4*{cells}"]]:
+    """The weights of an LSTM layer: of its inputs with the bias, and of what it feeds back.
+
+    The start is uniform in +-1/sqrt(all inputs of a cell), or +-`weight_range`; a given `forget_bias`
+    replaces the start of the forget gates' biases.
+    """
+    input_key, recurrent_key = jax.random.split(key)
+    bound = (inputs + recurrent) ** -0.5 if weight_range is None else weight_range
+    linear = Linear(inputs, 4 * cells, input_key, bound)
+    if forget_bias is not None:
+        bias = linear.bias.at[cells : 2 * cells].set(forget_bias)
+        linear = eqx.tree_at(lambda layer: layer.bias, linear, bias)
+    return linear, jax.random.uniform(recurrent_key, (recurrent, 4 * cells), minval=-bound, maxval=bound)
