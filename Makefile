@@ -3,14 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?= runs/demo
+PYTHONS := 3.11 3.12 3.13
 
-.PHONY: demo test coverage lint bench reliability audit gallery readme clean
+.PHONY: demo test test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability audit gallery readme clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
 
 test: lint $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The same on every Python that is found, on the PATH or under pyenv, each in a virtual environment of its own.
+test-all: $(PYTHONS:%=test-on-%)
+
+$(PYTHONS:%=test-on-%): test-on-%:
+	@for python in python$* $$(ls -d $(HOME)/.pyenv/versions/$*.*/bin/python 2>/dev/null); do \
+	  if $$python -c '' 2>/dev/null; then \
+	    echo "Python $*: $$python"; \
+	    exec $(MAKE) --no-print-directory test VENV=.venv-$* PYTHON=$$python; \
+	  fi; \
+	done; \
+	echo "Python $*: not found, skipped"
 
 # The same tests, slower, and which lines they reach.
 coverage: $(VENV)/.test
@@ -43,7 +56,7 @@ readme: $(VENV)/.core
 	$(BIN)/python tools/readme.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(PYTHONS:%=.venv-%)
 
 # A stamp stands for what is installed; it is renewed when the pins change.
 $(VENV)/bin/python:

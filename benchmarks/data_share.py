@@ -20,42 +20,41 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command, interleaved
-from lantm.experiments import MODELS, preset
+from lantm.devices import device_mesh, over_seeds, place, use_all_cores
+from lantm.paper import MODELS, preset
 from lantm.provenance import provenance
-from lantm.seeds import TRAIN, device_mesh, over_seeds, place, seed_key, shared_key, use_all_cores
-from lantm.tasks import Task
-from lantm.training import Experiment, Recipe
-from lantm.training.learner import begin, train_epoch
+from lantm.training import Experiment
+from lantm.training.learner import begin, train_batches
+from lantm.training.material import Material, make_material
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 
 
-def draw_epoch(recipe: Recipe, task: Task, seed: Int[Array, ""], epoch: Int[Array, ""]) -> Int[Array, ""]:
+def draw_epoch(material: Material, seed: Int[Array, ""], epoch: Int[Array, ""]) -> Int[Array, ""]:
     """The problems of an epoch, as training draws them, and a number that depends on all of them."""
-    longest = task.train_lengths.largest
 
     def step(total: Array, at: Array) -> tuple[Array, None]:
-        keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
-        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key))(keys)
-        lengths = lengths if recipe.mixed_lengths else lengths[0]
-        batch = task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
+        batch = material.take(material.data, seed, epoch, at)
         return total + sum(jnp.sum(leaf, dtype="int32") for leaf in jax.tree.leaves(batch)), None
 
-    return lax.scan(step, jnp.zeros((), jnp.int32), jnp.arange(recipe.batches))[0]
+    return lax.scan(step, jnp.zeros((), jnp.int32), jnp.arange(material.batches))[0]
 
 
 def measure(experiment: Experiment, repetitions: int) -> dict[str, Any]:
     """A row: milliseconds of an epoch, of drawing its problems alone, and what that is of the whole."""
     task, recipe = experiment.build_task(), experiment.recipe
+    material = make_material(experiment, task)
     mesh = device_mesh(experiment.seeds)
     seeds = place(jnp.arange(experiment.seeds, dtype=jnp.int32), mesh)
-    learners = over_seeds(partial(begin, experiment, task), mesh)(seeds)
-    train = over_seeds(partial(train_epoch, recipe, task), mesh)
-    draw = over_seeds(partial(draw_epoch, recipe, task), mesh)
-    epoch = jnp.asarray(recipe.epochs)
-    times = interleaved(
-        {"train": lambda: train(learners, epoch), "draw": lambda: draw(seeds, epoch)}, repetitions, warm_up=1
-    )
+    learners = over_seeds(partial(begin, experiment, material, task.vocabulary), mesh)(seeds)
+    train = over_seeds(partial(train_batches, recipe, material), mesh)
+    draw = over_seeds(partial(draw_epoch, material), mesh)
+    epoch, first, end = (jnp.asarray(number, jnp.int32) for number in (recipe.epochs, 0, recipe.batches))
+    contenders = {
+        "train": lambda: train(learners, material.data, epoch, first, end),
+        "draw": lambda: draw(seeds, epoch),
+    }
+    times = interleaved(contenders, repetitions, warm_up=1)
     problems = recipe.batches * recipe.batch_size * experiment.seeds
     return {
         "task": experiment.task,

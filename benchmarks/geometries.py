@@ -31,21 +31,11 @@ GEOMETRIES = (
     "translation-3",
     "translation-8",
     "rotation",
-    "rotation[actions=geodesic]",
     "scaling-rotation",
-    "scaling-rotation[actions=geodesic]",
     "se2",
-    "se2[actions=geodesic]",
     "sphere",
-    "sphere[actions=geodesic]",
-    "sphere[keys=geodesic]",
-    "sphere[actions=geodesic,keys=geodesic]",
     "disk",
-    "disk[actions=geodesic]",
-    "disk[keys=geodesic]",
-    "disk[actions=geodesic,keys=geodesic]",
     "hyperbolic-3",
-    "hyperbolic-3[actions=geodesic,keys=geodesic]",
 )
 
 

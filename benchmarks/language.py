@@ -4,6 +4,7 @@ The sizes are the paper's; the text is drawn at random, since speed does not dep
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -18,51 +19,66 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command, interleaved
-from lantm.experiments import MODELS, language_machine
-from lantm.language import LanguageExperiment, LanguageRecipe
-from lantm.language.learner import read_and_learn
-from lantm.language.loop import start
-from lantm.language.loss import total_surprise
-from lantm.language.pieces import cut
+from lantm.devices import device_mesh, over_seeds
+from lantm.evaluation import reading
+from lantm.evaluation.surprise import total_surprise
+from lantm.paper import MODELS, preset
 from lantm.provenance import provenance
-from lantm.seeds import device_mesh, over_seeds
+from lantm.tasks import Corpus, Text
+from lantm.training import Learner
+from lantm.training.learner import train_batches
+from lantm.training.loop import start
+from lantm.training.material import make_material
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 VOCABULARY, TOKENS = 10_000, 929_589  # of the Penn Treebank
 
 
+def random_text(steps: int) -> Text:
+    """As many words as the Penn Treebank has to train on; what is tested on does not matter here."""
+    words = np.random.default_rng(0).zipf(1.2, TOKENS).astype(np.int64) % VOCABULARY
+    names = ("<eos>", "<unk>", *(str(number) for number in range(VOCABULARY - 2)))
+    return Text(Corpus(names, *(part.astype(np.int32) for part in (words, words[:1000], words[:1000]))), steps)
+
+
 def throughput(model: str, seeds: int, pieces: int, calls: int) -> dict[str, Any]:
     """One model: the median of several calls, each of so many pieces."""
-    recipe = LanguageRecipe()
-    experiment = LanguageExperiment("", "", VOCABULARY, model, language_machine(model), recipe, seeds=seeds)
-    words = np.random.default_rng(0).zipf(1.2, TOKENS) % VOCABULARY
+    experiment = dataclasses.replace(preset("text", model), seeds=seeds)
+    recipe = experiment.recipe
+    text = random_text(recipe.steps)
     began = time.perf_counter()
-    text = jax.block_until_ready(cut(words, recipe.batch_size, recipe.steps, end=0))
+    material = make_material(experiment, text)
+    jax.block_until_ready(material.data)
     loading = time.perf_counter() - began
     mesh = device_mesh(seeds)
-    learners = start(experiment, VOCABULARY, text.number, mesh)
-    read = over_seeds(partial(read_and_learn, recipe.clip), mesh, donate_argnums=0)
+    learners = start(experiment, text, material, mesh)
+    compiled = over_seeds(partial(train_batches, recipe, material), mesh, donate_argnums=0)
+
+    def read(learners: Learner, first: int, end: int) -> Learner:
+        bounds = (jnp.asarray(number, jnp.int32) for number in (1, first, end))
+        return jax.block_until_ready(compiled(learners, material.data, *bounds))
+
     began = time.perf_counter()
-    learners = jax.block_until_ready(read(learners, text, 0, 2))
+    learners = read(learners, 0, 2)
     compiling = time.perf_counter() - began
     at, busy = 2, []
     began = time.perf_counter()
     for _ in range(calls):
         called = time.perf_counter()
-        learners = jax.block_until_ready(read(learners, text, at, at + pieces))
+        learners = read(learners, at, at + pieces)
         busy.append(time.perf_counter() - called)
         at += pieces
     wall = time.perf_counter() - began
     piece = float(np.median(busy)) / pieces
-    epoch = piece * text.number
-    assert np.isfinite(learners.surprises[:, :at]).all()
+    epoch = piece * material.batches
+    assert np.isfinite(learners.losses[:, :at]).all()
     return {
         "name": model,
         "seeds": seeds,
         "milliseconds_a_piece": round(1e3 * piece, 2),
         "words_a_second": round(seeds * recipe.batch_size * recipe.steps / piece),
         "seconds_an_epoch": round(epoch, 1),
-        # What is not spent inside compiled calls, and the text's way onto the device, once a training.
+        # What is not spent inside compiled calls, and the text's way onto the device, once per training.
         "waiting_percent": round(100 * (wall - sum(busy) + loading) / (epoch + loading), 2),
         "compiling_seconds": round(compiling, 1),
     }
@@ -70,14 +86,12 @@ def throughput(model: str, seeds: int, pieces: int, calls: int) -> dict[str, Any
 
 def parts(repetitions: int) -> list[dict[str, Any]]:
     """Where the time of one piece goes: the output layer, and the machines without it."""
-    from lantm.language import reading
-
-    recipe = LanguageRecipe()
+    recipe = preset("text", "lstm").recipe
     words = jax.random.randint(jax.random.key(0), (recipe.steps, recipe.batch_size), 0, VOCABULARY)
     mask = jnp.ones(words.shape, bool)
     contenders = {}
     for model in MODELS:
-        machine = jax.jit(partial(language_machine(model).build, VOCABULARY))(jax.random.key(0))
+        machine = jax.jit(partial(preset("text", model).machine.build, VOCABULARY))(jax.random.key(0))
         carried = reading.begin(machine, recipe.batch_size, recipe.steps)
 
         def without_readout(machine: Any, carried: Any) -> Any:
@@ -95,13 +109,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.language", description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="how many at once, one row each (default 1)")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="which (default: all)")
-    parser.add_argument("--pieces", type=int, default=20, help="pieces of 640 words a call (default 20)")
+    parser.add_argument("--pieces", type=int, default=20, help="pieces of 640 words per call (default 20)")
     parser.add_argument("--calls", type=int, default=5, help="calls that are timed (default 5)")
     parser.add_argument("--out", type=pathlib.Path, help="write here instead of results/language-speed-PLATFORM.json")
     chosen = parser.parse_args()
     record: dict[str, Any] = {"command": command("language"), **provenance()}
     record["load_before"] = round(os.getloadavg()[0], 1)  # on a CPU that others use, times say little
-    record["configuration"] = {"vocabulary": VOCABULARY, "tokens": TOKENS, **vars(LanguageRecipe())}
+    record["configuration"] = {"vocabulary": VOCABULARY, "tokens": TOKENS, **vars(preset("text", "lstm").recipe)}
     record["training"] = [
         throughput(model, seeds, chosen.pieces, chosen.calls) for model in chosen.models for seeds in chosen.seeds
     ]

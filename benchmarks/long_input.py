@@ -24,7 +24,7 @@ from lantm.errors import LantmError
 from lantm.machine import Index, Lantm, infer
 from lantm.provenance import provenance
 from lantm.tasks import make_task
-from lantm.training import RunFolder, load_learners
+from lantm.trained import load
 
 LENGTH = 100_000
 SLICE = 1_000  # steps that are timed, half of them input
@@ -32,11 +32,11 @@ SLICE = 1_000  # steps that are timed, half of them input
 
 def trained(folder: pathlib.Path) -> Lantm:
     """The best machine of a run."""
-    experiment, _, _, learners, _ = load_learners(RunFolder.open(folder))
-    if experiment.task != "copy" or not isinstance(learners.best_model, Lantm):
+    run = load(folder)
+    model = run.model()
+    if run.experiment.task != "copy" or not isinstance(model, Lantm):
         raise LantmError(f"{folder} is not a run of a Lie access machine on copy")
-    best = int(np.argmax(learners.best_score))
-    return jax.tree.map(lambda weights: weights[best], learners.best_model)
+    return model
 
 
 def against_full_reads(model: Lantm, lengths: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:

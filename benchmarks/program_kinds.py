@@ -13,30 +13,25 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command
-from lantm import zoo
-from lantm.evaluation import Examiner
-from lantm.experiments import MODELS
+from lantm.paper import MODELS
 from lantm.provenance import provenance
-from lantm.report import score_row
-from lantm.seeds import EVALUATE
-from lantm.tasks import Lengths
 from lantm.tasks.grammar import KINDS
+from lantm.trained import load
+from lantm.training import score_row
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
-DIGITS, BATCH, DRAW = (2, 3, 4), 32, 1
+DIGITS = (2, 3, 4)
 
 
 def rows_of(name: str, problems: int) -> list[dict[str, Any]]:
     """A row for every kind and number of digits."""
-    shipped = zoo.load(name)
+    machine = load(name)
     rows = []
     for kind in KINDS:
-        experiment = dataclasses.replace(shipped.experiment, task=f"programs[kinds={kind}]")
-        examiner = Examiner(experiment.build_task(), max(DIGITS), 1, BATCH)
-        for digits in DIGITS:
-            lengths = Lengths(digits, digits)
-            scores = examiner(shipped.models, shipped.seeds, lengths, -(-problems // BATCH), EVALUATE, DRAW)
-            row = score_row(experiment, f"{digits} digits", scores)
+        experiment = dataclasses.replace(machine.experiment, task=f"programs[kinds={kind}]")
+        scores = machine.scores(lengths=DIGITS, problems=problems, task=experiment.build_task())
+        for digits, (label, one) in zip(DIGITS, scores.items(), strict=True):
+            row = score_row(experiment, label, one)
             kept = ("model", "recipe", "problems", "coarse", "fine", "first_error")
             rows.append({"machine": name, "kind": kind, "digits": digits, **{field: row[field] for field in kept}})
     return rows
@@ -44,7 +39,7 @@ def rows_of(name: str, problems: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.program_kinds", description=__doc__)
-    parser.add_argument("--problems", type=int, default=3200, help="programs a row (default 3200)")
+    parser.add_argument("--problems", type=int, default=3200, help="programs per row (default 3200)")
     parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "program-kinds.json", help="where the JSON goes")
     chosen = parser.parse_args()
     rows = []

@@ -10,19 +10,18 @@ import json
 import pathlib
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command
-from lantm import zoo
-from lantm.evaluation import answer
-from lantm.experiments import MODELS
+from lantm.evaluation import predict
+from lantm.paper import MODELS
 from lantm.provenance import provenance
-from lantm.seeds import EVALUATE, seed_key
+from lantm.randomness import EVALUATE, seed_key
 from lantm.tasks import Task
+from lantm.trained import load
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 ARITHMETIC = (("addition", "+"), ("addition", "-"), ("multiplication", "*"), ("loop", "+"), ("loop", "-"))
@@ -61,15 +60,14 @@ def right_by_place(
 
 def row_of(name: str, kind: str, operator: str, problems: int) -> dict[str, Any]:
     """A machine of the zoo on the programs of one kind that have this operator."""
-    shipped = zoo.load(name)
-    task = dataclasses.replace(shipped.experiment, task=f"programs[kinds={kind}]").build_task()
-    batch = task.sample(seed_key(shipped.experiment.first_seed, EVALUATE, DRAW), problems, DIGITS, DIGITS)
-    given = answer(shipped.model, batch)
+    machine = load(name)
+    task = dataclasses.replace(machine.experiment, task=f"programs[kinds={kind}]").build_task()
+    batch = task.sample(seed_key(machine.experiment.first_seed, EVALUATE, DRAW), problems, DIGITS, DIGITS)
     has_it = np.asarray(batch.inputs == task.alphabet.index(operator)).any(axis=0)
-    of_these = (jnp.argmax(given.logits, axis=-1), given.targets, given.mask)
-    places = right_by_place(task, *(np.asarray(rows)[:, has_it] for rows in of_these))
+    given = predict(machine.model(), batch)
+    places = right_by_place(task, *(np.asarray(rows)[:, has_it] for rows in given))
     program = {"kind": kind, "operator": operator, "problems": int(has_it.sum())}
-    return {"machine": name, "model": shipped.experiment.model, **program, **places}
+    return {"machine": name, "model": machine.experiment.model, **program, **places}
 
 
 def main() -> None:

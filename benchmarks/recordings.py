@@ -12,12 +12,12 @@ import tempfile
 import time
 from typing import Any, ClassVar
 
-from lantm.seeds import use_all_cores
+from lantm.devices import use_all_cores
 
 use_all_cores()
 
 from benchmarks.timing import command  # noqa: E402 (devices are settled first)
-from lantm.experiments import preset  # noqa: E402
+from lantm.paper import preset  # noqa: E402
 from lantm.provenance import provenance  # noqa: E402
 from lantm.training import Progress, RunFolder, loop, train  # noqa: E402
 from lantm.training.recordings import Recorder  # noqa: E402
@@ -65,7 +65,8 @@ def measure(task: str, seeds: int, epochs: int) -> dict[str, Any]:
         then = now()
 
         def watch(progress: Progress) -> None:
-            marks.append(since(then))
+            if progress.report is not None:  # at the end of an epoch
+                marks.append(since(then))
 
         recorder, loop.Recorder = loop.Recorder, Timed  # type: ignore[misc]
         try:

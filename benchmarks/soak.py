@@ -12,11 +12,9 @@ import tempfile
 import time
 from typing import Any
 
-from lantm.experiments import language_machine, preset
-from lantm.language import LanguageExperiment, LanguageRecipe, read_corpus
-from lantm.language import train as train_language
+from lantm.paper import preset
 from lantm.provenance import provenance
-from lantm.training import RunFolder, train
+from lantm.training import Experiment, RunFolder, TextFiles, train
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 EVERY = 5.0  # seconds between two looks
@@ -69,7 +67,7 @@ def main() -> None:
     chosen = parser.parse_args()
     kind = "language" if chosen.data else "training"
     with tempfile.TemporaryDirectory() as folder:
-        found = (_language if chosen.data else _tasks)(pathlib.Path(folder) / "run", Looks(chosen.minutes), chosen.data)
+        found = soak(_endless(chosen.data), pathlib.Path(folder) / "run", Looks(chosen.minutes))
     stored = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
     command = f"python -m benchmarks.soak --minutes {chosen.minutes:g}" + (" --data FOLDER" if chosen.data else "")
     stored[kind] = {"command": command, **provenance(), **found}
@@ -77,31 +75,19 @@ def main() -> None:
     print(f"{kind}: {found['growth_mb']:+} MB after warm-up, {found['at_the_end_mb']} MB at the end")
 
 
-def _tasks(path: pathlib.Path, looks: Looks, data: pathlib.Path | None) -> dict[str, Any]:
-    """Copy by the recipe demo, with tests, recordings, checkpoints and metrics, as often as the time allows."""
-    experiment = preset("copy", "lantm-invnorm", "demo")
-    endless = dataclasses.replace(experiment.recipe, epochs=2**31 - 1)
-    experiment = dataclasses.replace(experiment, recipe=endless, seeds=4)
+def _endless(data: pathlib.Path | None) -> Experiment:
+    """Copy by the recipe demo, or the paper's InvNorm machine on a text, for as many epochs as there can be."""
+    if data is None:
+        experiment = dataclasses.replace(preset("copy", "lantm-invnorm", "demo"), seeds=4)
+    else:
+        experiment = dataclasses.replace(preset("text", "lantm-invnorm"), text=TextFiles.of(data))
+    return dataclasses.replace(experiment, recipe=dataclasses.replace(experiment.recipe, epochs=2**31 - 1))
+
+
+def soak(experiment: Experiment, path: pathlib.Path, looks: Looks) -> dict[str, Any]:
+    """Trains with tests, recordings, checkpoints and metrics, as long as the time allows."""
     run = RunFolder.create(path, experiment, {})
     result = train(experiment, run, watch=looks, stop=looks.over)
-    return {"epochs": result.epoch, **looks.record()}
-
-
-def _language(path: pathlib.Path, looks: Looks, data: pathlib.Path | None) -> dict[str, Any]:
-    """The paper's InvNorm machine on a text, epoch after epoch."""
-    assert data is not None
-    recipe = LanguageRecipe(epochs=1_000_000)
-    corpus = read_corpus(data, 10_000)
-    experiment = LanguageExperiment(
-        data=str(data),
-        digest=corpus.digest,
-        vocabulary=10_000,
-        model="lantm-invnorm",
-        machine=language_machine("lantm-invnorm"),
-        recipe=recipe,
-    )
-    run = RunFolder.create(path, experiment, {})
-    result = train_language(experiment, corpus, run, watch=looks, stop=looks.over)
     return {"epochs": result.epoch, **looks.record()}
 
 

@@ -2,7 +2,7 @@
 
 A few epochs of the study's own experiments are timed: every task in the plane, and copy in every key space; a cell that
 was not timed costs its task's time by its key space's factor. Cells are then given to devices, the longest first, each
-to the device that is free first: what an engine that hands out one cell a device does. docs/scaling.md.
+to the device that is free first: what an engine that hands out one cell per device does. docs/scaling.md.
 """
 
 import argparse
@@ -11,7 +11,6 @@ import heapq
 import itertools
 import json
 import pathlib
-import tempfile
 import time
 from typing import Any
 
@@ -20,9 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command
-from lantm.experiments import STUDIES, Request, TrainedCell
+from lantm.grids import Request
+from lantm.grids.studies import STUDIES
 from lantm.provenance import provenance
-from lantm.training import Experiment, RunFolder, train
+from lantm.training import Experiment, Progress, train
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 DEVICES = (1, 8, 64)
@@ -31,7 +31,7 @@ DEVICES = (1, 8, 64)
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.study_cost", description=__doc__)
     parser.add_argument("--recipe", default="robust", help="the recipe of the study (default robust)")
-    parser.add_argument("--seeds", type=int, help="seeds a cell (default: the study's)")
+    parser.add_argument("--seeds", type=int, help="seeds per cell (default: the study's)")
     parser.add_argument("--epochs", type=int, default=20, help="epochs that are timed of each (default 20)")
     parser.add_argument("--tasks", nargs="+", help="only these tasks (default: all)")
     parser.add_argument("--geometries", nargs="+", help="only these key spaces (default: all)")
@@ -40,8 +40,7 @@ def main() -> None:
     cells = [
         cell
         for cell in STUDIES["geometries"].cells(Request(recipe=chosen.recipe, seeds=chosen.seeds))
-        if isinstance(cell, TrainedCell)
-        and (not chosen.tasks or cell.labels["task"] in chosen.tasks)
+        if (not chosen.tasks or cell.labels["task"] in chosen.tasks)
         and (not chosen.geometries or cell.labels["geometry"] in chosen.geometries)
     ]
     first = cells[0].labels
@@ -83,11 +82,12 @@ def seconds_an_epoch(experiment: Experiment, epochs: int) -> float:
     recipe = dataclasses.replace(experiment.recipe, epochs=epochs, test_every=epochs, test_batches=1)
     timed = dataclasses.replace(experiment, recipe=recipe, recorded_seeds=0)
     moments: list[float] = []
-    with tempfile.TemporaryDirectory() as folder:
-        run = RunFolder.create(pathlib.Path(folder) / "run", timed, {})
-        train(
-            timed, run, watch=lambda progress: moments.append(time.monotonic()), stop=lambda: len(moments) >= epochs - 1
-        )
+
+    def watch(progress: Progress) -> None:
+        if progress.report is not None:  # at the end of an epoch
+            moments.append(time.monotonic())
+
+    train(timed, watch=watch, stop=lambda: len(moments) >= epochs - 1)
     gaps = sorted(later - earlier for earlier, later in itertools.pairwise(moments))
     return gaps[len(gaps) // 2]
 

@@ -1,9 +1,9 @@
-"""A task of one's own, in one file: keep every second symbol.
+"""A task of your own, in one file: keep every second symbol.
 
     input    a b c d e
     output   a c e
 
-Train a machine on it from the folder above this one:
+From the folder that holds `examples`:
 
     lantm train examples.every_second:EverySecond
 """
@@ -13,8 +13,7 @@ from typing import ClassVar
 import equinox as eqx
 from jaxtyping import Array, Int
 
-from lantm.tasks import Lengths, SequenceTask
-from lantm.tasks.base import Count
+from lantm.tasks import Count, Lengths, SequenceTask
 
 
 class EverySecond(SequenceTask):
@@ -22,10 +21,6 @@ class EverySecond(SequenceTask):
 
     name: ClassVar[str] = "everySecond"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 32))
-
-    def input_size(self, length: Count) -> Count:
-        """One symbol for each unit of length."""
-        return length
 
     def output_size(self, length: Count) -> Count:
         """Half as many, rounded up: the first symbol is kept."""
@@ -36,5 +31,5 @@ class EverySecond(SequenceTask):
         return symbols[::2]
 
     def expected(self, text: str) -> str:
-        """The same in plain Python, which the tests compare with."""
+        """The answer to a text, in plain Python."""
         return text[::2]

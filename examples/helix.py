@@ -4,8 +4,8 @@ From the folder that holds `examples`:
 
     lantm train copy --geometry examples.helix:Helix
 
-Derive from `EuclideanGeometry` where keys are points of R^n, and describe the group. For keys of another kind
-derive from `Geometry`, and describe the key space too. `Geometry` lists the laws that have to hold.
+If keys are points of R^n, derive from `EuclideanGeometry` and define the group. Otherwise derive from `Geometry` and
+define the key space too. The docstring of `Geometry` lists the laws that have to hold.
 """
 
 import jax.numpy as jnp
@@ -17,8 +17,8 @@ from lantm.geometry import Action, EuclideanGeometry, Gate, Key, RawAction, inte
 class Helix(EuclideanGeometry):
     """Screw motions of space: the action (turn, rise) turns about the vertical axis and climbs along it.
 
-    Gates at 0 repeat an action, so the head walks on a helix, the same distance with every step. As long as
-    it rises it never comes back to an old key, as it would on the circle of a rotation.
+    With gates at 0 a head repeats its action, so it moves along a helix in equal steps. As long as it rises
+    it never returns to an old key, as it would on the circle of a rotation.
 
     >>> half_turn_up_the_stairs = jnp.array([jnp.pi, 3.0])
     >>> print(Helix().act(half_turn_up_the_stairs, jnp.array([1.0, 2.0, 0.0])).round())
@@ -31,7 +31,7 @@ class Helix(EuclideanGeometry):
     isometric = True
 
     def action(self, raw: RawAction) -> Action:
-        """The raw numbers: an angle in radians, which counts full turns, and a height."""
+        """The raw outputs, unchanged: an angle in radians and a height."""
         return raw
 
     def identity(self) -> Float[Array, "action"]:
@@ -39,18 +39,18 @@ class Helix(EuclideanGeometry):
         return jnp.zeros(2)
 
     def act(self, action: Action, key: Key) -> Key:
-        """Turns x and y, raises z."""
+        """Rotates x and y, raises z."""
         turn, rise = action[..., 0], action[..., 1]
         x, y, z = key[..., 0], key[..., 1], key[..., 2]
         cosine, sine = jnp.cos(turn), jnp.sin(turn)
         return jnp.stack([cosine * x - sine * y, sine * x + cosine * y, z + rise], axis=-1)
 
     def compose(self, second: Action, first: Action) -> Action:
-        """Turns about one axis add up, and so do the heights."""
+        """The sum of the angles and of the heights."""
         return second + first
 
     def inverse(self, action: Action) -> Action:
-        """Turns back and climbs down."""
+        """The opposite angle and height."""
         return -action
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:

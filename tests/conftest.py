@@ -1,6 +1,8 @@
-"""What many tests share: one cache of compiled programs, one small trained run, and the command line."""
+"""What many tests share: one cache of compiled programs, small trained runs of a task and of a text, the commands."""
 
+import dataclasses
 import importlib.metadata
+import math
 import os
 import pathlib
 import shutil
@@ -9,6 +11,7 @@ from typing import NamedTuple
 
 import jax
 import pytest
+from jaxtyping import install_import_hook
 
 # Tests compile much and run little: code that is quick to make is better than code that is quick.
 # The second flag is known to some versions; others end the process at its name.
@@ -18,9 +21,17 @@ os.environ.setdefault(
     + (" --xla_cpu_use_fusion_emitters=false" if importlib.metadata.version("jaxlib").startswith("0.10.") else ""),
 )
 
+# Every call is checked against its annotations, shapes included. An int will do for a float, as for mypy.
+install_import_hook(["lantm", "examples"], "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+from small_texts import MACHINES, write_text
+
 from lantm.cli import main
 from lantm.machine import LantmConfig
-from lantm.training import Experiment, Recipe, Result, RunFolder, train
+from lantm.paper.presets import preset
+from lantm.tasks import Corpus, read_corpus
+from lantm.trained import Trained
+from lantm.training import Experiment, Progress, Recipe, Result, RunFolder, TextFiles, train
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,6 +70,9 @@ class Run(NamedTuple):
     experiment: Experiment
     folder: RunFolder
     result: Result
+    machines: Trained
+    told: list[Progress]
+    """What a watcher was told."""
 
 
 @pytest.fixture(scope="session")
@@ -77,8 +91,55 @@ def tiny_flags() -> list[str]:
 @pytest.fixture(scope="session")
 def trained(tiny: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """It, trained without interruption."""
-    folder = RunFolder.create(tmp_path_factory.mktemp("trained") / "run", tiny, {})
-    return Run(tiny, folder, train(tiny, folder))
+    return train_whole(tiny, tmp_path_factory.mktemp("trained") / "run")
+
+
+def train_whole(experiment: Experiment, path: pathlib.Path) -> Run:
+    folder = RunFolder.create(path, experiment, {})
+    told: list[Progress] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lantm.training.loop._QUICK", math.inf)  # a checkpoint after every test, however slow the disk
+        result = train(experiment, folder, watch=told.append)
+    return Run(experiment, folder, result, Trained.of_result(result, folder), told)
+
+
+@pytest.fixture(scope="session")
+def text_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A small text in three files: not to be changed."""
+    folder = tmp_path_factory.mktemp("text")
+    write_text(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(text_folder: pathlib.Path) -> Corpus:
+    """The same as numbers of words."""
+    return read_corpus(text_folder)
+
+
+@pytest.fixture(scope="session")
+def text_experiment(text_folder: pathlib.Path) -> Callable[..., Experiment]:
+    """Makes an experiment with a model on the small text, by the paper's recipe with changes."""
+
+    def make(model: str = "lantm-invnorm", seeds: int = 2, **changes: object) -> Experiment:
+        usual = preset("text", model)
+        settings = {"learning_rate": 0.1, "epochs": 3, "batch_size": 5, "steps": 4} | changes
+        return dataclasses.replace(
+            usual,
+            machine=MACHINES[model],
+            recipe=dataclasses.replace(usual.recipe, **settings),
+            seeds=seeds,
+            first_seed=3,
+            text=TextFiles.of(text_folder),
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def trained_text(text_experiment: Callable[..., Experiment], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two seeds, trained on the small text without interruption."""
+    return train_whole(text_experiment(), tmp_path_factory.mktemp("trained-text") / "run")
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
-"""The pages in docs/: their links lead somewhere, their Python runs, every picture is used."""
+"""The pages in docs/: their links lead somewhere, their Python runs, their commands and files exist."""
 
 import json
 import pathlib
 import re
 
 import pytest
+
+from lantm.cli import COMMANDS
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -18,10 +20,27 @@ def test_links_lead_somewhere(page: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_runs(page: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_exist(page: pathlib.Path) -> None:
+    named = re.findall(r"(?:^ {4,}|`)lantm ([a-z]+)", page.read_text(), re.MULTILINE)
+    assert set(named) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_named_files_exist(page: pathlib.Path) -> None:
+    """Files of the package are named from its folder (`machine/access.py`), others from the root."""
+    for name in re.findall(r"`(\w+/[\w/]+\.(?:py|toml))`", page.read_text()):
+        assert any((folder / name).exists() for folder in (ROOT, ROOT / "src/lantm")), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_runs_from_top_to_bottom(
+    page: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
     monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.chdir(tmp_path)  # what it saves is not left in the checkout
+    names: dict[str, object] = {"__name__": page.stem}
     for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        exec(compile(code, page.name, "exec"), {})
+        exec(compile(code, page.name, "exec"), names)
 
 
 def test_the_gallery_has_what_was_drawn() -> None:

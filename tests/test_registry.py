@@ -3,10 +3,13 @@
 import pathlib
 import sys
 import textwrap
+from typing import Any
 
 import pytest
 
 from lantm.errors import LantmError
+from lantm.geometry import GEOMETRIES
+from lantm.machine import WEIGHTINGS, InvNorm
 from lantm.registry import Registry
 from lantm.tasks import TASKS, BigramFlip, Copy, Lengths, make_task
 
@@ -94,6 +97,28 @@ def test_tasks_are_suggested() -> None:
             make_task(name)
 
 
+# Names of objects.
+
+
+EVERYTHING = [(registry, name) for registry in (TASKS, GEOMETRIES, WEIGHTINGS) for name in registry]
+
+
+@pytest.mark.parametrize(("registry", "name"), EVERYTHING, ids=[name for _, name in EVERYTHING])
+def test_an_object_has_a_name_that_makes_its_equal(registry: Registry[Any], name: str) -> None:
+    made = registry.make(name)
+    assert registry.make(registry.name_of(made)) == made
+
+
+def test_names_have_the_options_that_are_not_the_usual_ones() -> None:
+    assert TASKS.name_of(Copy()) == "copy"
+    flip = BigramFlip(unit="bigrams", data_symbols=5)
+    assert TASKS.name_of(flip, ignored=("train_lengths",)) == "bigramFlip[data_symbols=5,unit=bigrams]"
+    assert WEIGHTINGS.name_of(InvNorm(power=2.0, renormalise=True)) == "invnorm[renormalise=true,power=2.0]"
+    assert TASKS.name_of(Copy(train_lengths=Lengths(2, 5)), ignored=("train_lengths",)) == "copy"
+    with pytest.raises(LantmError, match=r"train_lengths of copy is Lengths\(.*\), which cannot be part of the name"):
+        TASKS.name_of(Copy(train_lengths=Lengths(2, 5)))
+
+
 # A module of the user's.
 
 
@@ -104,6 +129,8 @@ def test_a_class_in_the_current_folder(here: pathlib.Path) -> None:
     assert isinstance(make_task("zoo_of_mine:Echo"), Copy)
     assert make_task("zoo_of_mine:Echo[data_symbols=5]").vocabulary == 8
     assert make_task("zoo_of_mine:loud").vocabulary == 10, "an object that is one already"
+    echo = make_task("zoo_of_mine:Echo[data_symbols=5]")
+    assert TASKS.name_of(echo) == "zoo_of_mine:Echo[data_symbols=5]"
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lantm.experiments.presets import language_machine, preset
-from lantm.language import LanguageRecipe
+from lantm.paper import preset
 from lantm.tasks.programs import Programs
-from lantm.training import ModelName
+from lantm.training import ModelName, TextFiles
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -52,8 +51,11 @@ def write(root: pathlib.Path, study: str, name: str, content: dict[str, Any]) ->
 
 
 def language_settings(model: ModelName, **changes: Any) -> dict[str, Any]:
-    machine = dataclasses.replace(language_machine(model), **changes)
-    return {"first_seed": 3, "machine": dataclasses.asdict(machine), "recipe": dataclasses.asdict(LanguageRecipe())}
+    usual = preset("text", model)
+    machine = dataclasses.replace(usual.machine, **changes)
+    text = TextFiles(folder="", digest="0", vocabulary=10_000)
+    experiment = dataclasses.replace(usual, first_seed=3, machine=machine, text=text)
+    return json.loads(json.dumps(experiment.to_json()))
 
 
 def lines(text: str) -> list[list[str]]:
@@ -194,7 +196,7 @@ def test_perplexities(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -
     import language_tables
 
     for make in (language_tables.perplexities, language_tables.speed, language_tables.keys, language_tables.key_spaces):
-        assert make(tmp_path, "results").startswith("Not run yet")
+        assert make(tmp_path).startswith("Not run yet")
     usual = {"perplexity": 121.04, "median_perplexity": 125.0, "seeds": 4, "best_seed": 6, "pass": True}
     scored = {"date": "2026-11-15T10:00:00+00:00", "device": "gpu: 1 x NVIDIA H200"}
     content = {
@@ -204,13 +206,13 @@ def test_perplexities(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -
         "experiment": language_settings("lstm"),
     }
     write(tmp_path, "language", "lstm", content)
-    text = language_tables.perplexities(tmp_path, "results")
+    text = language_tables.perplexities(tmp_path)
     found = lines(text)
     assert found[2] == ["lstm", "130", "124", "121.0", "121.0", "125.0 of 4", "6", "pass, pass"]
     assert found[3][:5] == ["lantm-invnorm", "128", "123", "-", "-"]
-    assert text.endswith("[lstm](results/language/lstm.json) 2026-11-15, gpu: 1 x NVIDIA H200; -: not run</sub>")
+    assert text.endswith("[lstm](../results/language/lstm.json) 2026-11-15, gpu: 1 x NVIDIA H200; -: not run</sub>")
     write(tmp_path, "language", "lstm", {**content, "experiment": language_settings("lstm", weight_range=0.1)})
-    text = language_tables.perplexities(tmp_path, "results")
+    text = language_tables.perplexities(tmp_path)
     assert lines(text)[2][0] == "lstm †"
     assert "†: the settings have been changed since" in text
 
@@ -230,9 +232,9 @@ def test_key_spaces_of_language(monkeypatch: pytest.MonkeyPatch, tmp_path: pathl
         "lantm-invnorm-disk",
         {"rows": rows, "scored": scored, "experiment": language_settings("lantm-invnorm", geometry="disk")},
     )
-    text = language_tables.key_spaces(tmp_path, "results")
+    text = language_tables.key_spaces(tmp_path)
     assert lines(text)[2:] == [["`disk`", "131.0", "121.0", "123.0", "121.0, 125.0"]]
-    assert "[disk](results/language-geometries/lantm-invnorm-disk.json) 2026-11-15" in text
+    assert "[disk](../results/language-geometries/lantm-invnorm-disk.json) 2026-11-15" in text
 
 
 def test_what_drawing_programs_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:

@@ -72,4 +72,4 @@ def _result(root: pathlib.Path, platform: str) -> dict[str, Any]:
 
 def _origin(platform: str, record: dict[str, Any]) -> str:
     path = f"results/bench-{platform}.json"
-    return f"\n\n<sub>[{path}]({path}), {record['date'][:10]}, {record['device']}</sub>"
+    return f"\n\n<sub>[{path}](../{path}), {record['date'][:10]}, {record['device']}</sub>"

@@ -14,8 +14,9 @@ from typing import Any
 
 from PIL import Image
 
-from lantm import cli, zoo
+from lantm import cli
 from lantm.provenance import provenance
+from lantm.trained import load, zoo
 
 ROOT = pathlib.Path(__file__).parent.parent
 GALLERY = ROOT / "docs" / "gallery"
@@ -51,7 +52,7 @@ def draw(task: str, length: int) -> dict[str, Any]:
                 small = picture.convert("RGB").quantize(colors=256, dither=Image.Dither.NONE)
             pictures.append(f"{task}-{length}-{path.name}")
             small.save(GALLERY / pictures[-1], optimize=True)
-    machine = zoo.load(task)
+    machine = load(task)
     told = {key: drawn[key] for key in ("task", "model", "seed", "symbols", "wrong", "first_mistake")}
     settings = {"experiment": machine.experiment.to_json(), "epoch": machine.epoch, "trained": machine.trained}
     return {**told, "length": length, "machine": machine.name, "pictures": pictures, **settings}

@@ -6,8 +6,10 @@ from typing import Any
 
 from study_tables import NOT_RUN, Results, table
 
-from lantm.experiments.studies.geometries import KEY_SPACES
-from lantm.experiments.studies.sequences import TASKS
+from lantm.errors import LantmError
+from lantm.geometry import make_geometry
+from lantm.grids.studies.geometries import KEY_SPACES
+from lantm.grids.studies.sequences import TASKS
 
 SCALES = ("1x", "2x", "4x")
 
@@ -22,6 +24,7 @@ def costs(root: pathlib.Path) -> str:
     rows = [
         [f"`{row['name']}`", f"{row['ratio']:.2f}", *(str(row[size]) for size in sizes), f"{row['milliseconds']:.1f}"]
         for row in record["rows"]
+        if _exists(row["name"])
     ]
     head = ["geometry", "step, in translation steps", "key", "action", "raw key", "raw action", "ms"]
     origin = f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}, {record['device']}"
@@ -61,6 +64,15 @@ def levers(root: pathlib.Path) -> str:
     head = ["key space", "first step", *(f"after {steps} steps" for steps in record["after"][1:])]
     origin = f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}"
     return f"{table(head, rows)}\n\n<sub>steps of {record['step']}, error of {record['error']}; {origin}</sub>"
+
+
+def _exists(geometry: str) -> bool:
+    """Stored results may have options that geometries no longer have."""
+    try:
+        make_geometry(geometry)
+    except LantmError:
+        return False
+    return True
 
 
 def _cells(root: pathlib.Path) -> tuple[dict[tuple[str, ...], dict[str, Any]], Results]:

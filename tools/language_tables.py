@@ -1,4 +1,4 @@
-"""The tables of docs/language.md and of README's section on language; `results` is the way there from the page."""
+"""The tables of docs/language.md, and that of docs/geometries.md on language."""
 
 import dataclasses
 import json
@@ -7,17 +7,15 @@ from typing import Any
 
 from study_tables import CHANGED, NOT_RUN, changed_note, settings_changed, table
 
-from lantm.experiments.paper import LANGUAGE
-from lantm.experiments.presets import language_machine
-from lantm.language import LanguageRecipe
-from lantm.machine import LantmConfig
+from lantm.paper import preset
+from lantm.paper.figures import LANGUAGE
 from lantm.training import ModelName
 
 MODELS: tuple[ModelName, ...] = ("lstm", "lantm-invnorm", "lantm-softmax")
 PLATFORMS = ("cpu", "gpu")
 
 
-def perplexities(root: pathlib.Path, results: str) -> str:
+def perplexities(root: pathlib.Path) -> str:
     """Ours beside the paper's."""
     rows, origins = [], []
     for model in MODELS:
@@ -38,7 +36,7 @@ def perplexities(root: pathlib.Path, results: str) -> str:
                 ", ".join("pass" if row["pass"] else "**fail**" for row in (validation, test)),
             ]
         )
-        origins.append(f"[{model}]({results}/language/{model}.json) {_origin(result['scored'])}")
+        origins.append(f"[{model}](../results/language/{model}.json) {_origin(result['scored'])}")
     head = [
         "model",
         "paper: validation",
@@ -52,7 +50,7 @@ def perplexities(root: pathlib.Path, results: str) -> str:
     return _with_origins(head, rows, origins, "lantm reproduce language --data FOLDER")
 
 
-def speed(root: pathlib.Path, results: str) -> str:
+def speed(root: pathlib.Path) -> str:
     """Words a second, by device."""
     rows, origins = [], []
     for platform in PLATFORMS:
@@ -71,7 +69,7 @@ def speed(root: pathlib.Path, results: str) -> str:
             for row in result["training"]
         ]
         note = f" ({result['note']})" if "note" in result else ""
-        origins.append(f"[{platform}]({results}/language-speed-{platform}.json) {_origin(result)}{note}")
+        origins.append(f"[{platform}](../results/language-speed-{platform}.json) {_origin(result)}{note}")
     head = ["device", "model", "seeds at once", "words a second, all seeds", "an epoch", "waiting for data"]
     return _with_origins(head, rows, origins, "python -m benchmarks.language")
 
@@ -85,7 +83,7 @@ MACHINES = {
 """Those with heads, by the names of their files."""
 
 
-def keys(root: pathlib.Path, results: str) -> str:
+def keys(root: pathlib.Path) -> str:
     """What the heads of a trained machine did."""
     rows, origins, figures = [], [], ""
     for name, machine in MACHINES.items():
@@ -102,7 +100,7 @@ def keys(root: pathlib.Path, results: str) -> str:
                 f"{found['shared_over']:.1f} of {found['remembered']:.0f}",
             ]
         )
-        origins.append(f"[{machine}]({results}/language-keys-{name}.json) {_origin(found['scored'])}")
+        origins.append(f"[{machine}](../results/language-keys-{name}.json) {_origin(found['scored'])}")
         if (root / "docs" / f"language-keys-{name}.png").exists():
             figures += f"\n\n![Where the heads of {machine} went](language-keys-{name}.png)"
     head = [
@@ -113,10 +111,10 @@ def keys(root: pathlib.Path, results: str) -> str:
         "memories around their middle",
         "memories a reading is spread over",
     ]
-    return _with_origins(head, rows, origins, "lantm language keys RUN") + figures
+    return _with_origins(head, rows, origins, "lantm trace RUN") + figures
 
 
-def key_spaces(root: pathlib.Path, results: str) -> str:
+def key_spaces(root: pathlib.Path) -> str:
     """InvNorm with keys in the plane and in the disk."""
     rows, origins = [], []
     for name, space in (("lantm-invnorm", "translation"), ("lantm-invnorm-disk", "disk")):
@@ -125,20 +123,18 @@ def key_spaces(root: pathlib.Path, results: str) -> str:
             continue
         validation, test = result["rows"]
         by_seed = ", ".join(f"{one:.1f}" for one in sorted(test["perplexity_by_seed"]))
-        mark = f" {CHANGED}" if _changed(result, "lantm-invnorm", space) else ""
+        mark = f" {CHANGED}" if _changed(result, "lantm-invnorm", geometry=space) else ""
         row = [f"`{space}`{mark}", f"{validation['perplexity']:.1f}", f"{test['perplexity']:.1f}"]
         rows.append([*row, f"{test['median_perplexity']:.1f}", by_seed])
-        origins.append(f"[{space}]({results}/language-geometries/{name}.json) {_origin(result['scored'])}")
+        origins.append(f"[{space}](../results/language-geometries/{name}.json) {_origin(result['scored'])}")
     head = ["key space", "validation, best seed", "test", "test, median", "test of every seed"]
     return _with_origins(head, rows, origins, "lantm reproduce language-geometries --data FOLDER")
 
 
-def _changed(result: dict[str, Any], model: ModelName, geometry: str = "translation") -> bool:
+def _changed(result: dict[str, Any], model: ModelName, **changes: Any) -> bool:
     """Whether it would be trained with other settings now."""
-    machine = language_machine(model)
-    if isinstance(machine, LantmConfig):
-        machine = dataclasses.replace(machine, geometry=geometry)
-    return settings_changed(result, machine, LanguageRecipe())
+    now = preset("text", model)
+    return settings_changed(result, dataclasses.replace(now, machine=dataclasses.replace(now.machine, **changes)))
 
 
 def _read(root: pathlib.Path, name: str) -> dict[str, Any] | None:

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lantm.experiments.studies.geometries import KEY_SPACES
 from lantm.geometry import Geometry, make_geometry
+from lantm.grids.studies.geometries import KEY_SPACES
 from lantm.provenance import provenance
 
 RESULT = pathlib.Path(__file__).parent.parent / "results" / "levers.json"

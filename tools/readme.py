@@ -41,17 +41,15 @@ def demo() -> str:
 # By page, the blocks that are written between <!-- name --> and <!-- /name -->.
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {
-        "demo": demo,
-        "sequences": partial(study_tables.sequences, ROOT),
-        "generalisation": partial(study_tables.generalisation, ROOT),
-        "programs": partial(study_tables.programs, ROOT),
-        "language": partial(language_tables.perplexities, ROOT, "results"),
         "gallery": partial(gallery_pages.overview, ROOT),
-        "bench": partial(bench_tables.everything, ROOT),
+        "demo": demo,
+        "generalisation": partial(study_tables.generalisation, ROOT),
     },
     "docs/figures.md": {"recordings": partial(gallery_pages.recording_cost, ROOT)},
     "docs/gallery.md": {"gallery": partial(gallery_pages.every_figure, ROOT)},
+    "docs/machine.md": {"bench": partial(bench_tables.everything, ROOT)},
     "docs/reproduction.md": {
+        "sequences": partial(study_tables.sequences, ROOT),
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),
     },
@@ -67,7 +65,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "solved": partial(geometry_tables.solved, ROOT),
         "scores": partial(geometry_tables.scores, ROOT),
         "levers": partial(geometry_tables.levers, ROOT),
-        "language": partial(language_tables.key_spaces, ROOT, "../results"),
+        "language": partial(language_tables.key_spaces, ROOT),
     },
     "docs/scaling.md": {
         "cost": partial(scaling_tables.cost, ROOT),
@@ -75,9 +73,9 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "soak": partial(scaling_tables.soak, ROOT),
     },
     "docs/language.md": {
-        "perplexities": partial(language_tables.perplexities, ROOT, "../results"),
-        "keys": partial(language_tables.keys, ROOT, "../results"),
-        "speed": partial(language_tables.speed, ROOT, "../results"),
+        "perplexities": partial(language_tables.perplexities, ROOT),
+        "keys": partial(language_tables.keys, ROOT),
+        "speed": partial(language_tables.speed, ROOT),
     },
 }
 

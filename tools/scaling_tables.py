@@ -7,7 +7,8 @@ import sys
 import numpy as np
 from study_tables import table
 
-from lantm.experiments import STUDIES, Request, TrainedCell
+from lantm.grids import Request
+from lantm.grids.studies import STUDIES
 from lantm.tasks import make_task
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
@@ -65,11 +66,7 @@ def _from_steps(root: pathlib.Path) -> str:
     lengths = [row["length"] for row in found["exact_length"]]
     slope, start = np.polyfit([2 * k + 2 for k in lengths], [row["milliseconds"] for row in found["exact_length"]], 1)
     eight, one = (next(row["milliseconds"] for row in found["seeds"] if row["seeds"] == n) for n in (8, 1))
-    cells = [
-        cell.experiment
-        for cell in STUDIES["geometries"].cells(Request(recipe="robust"))
-        if isinstance(cell, TrainedCell)
-    ]
+    cells = [cell.experiment for cell in STUDIES["geometries"].cells(Request(recipe="robust"))]
     minutes = []
     for experiment in cells:
         lengths = make_task(experiment.task).train_lengths

@@ -6,7 +6,6 @@ python tools/straight_lines.py
 import pathlib
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -17,7 +16,8 @@ from lantm.report.projection import projection
 
 ROOT = pathlib.Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "straight-lines.svg"
-_WITHIN_A_STEP = 6  # points of the line between two keys
+_HALVINGS = 3  # of a step: the line has 8 pieces between two keys
+_ROUNDS = 20
 
 
 class Walk(NamedTuple):
@@ -43,26 +43,35 @@ WALKS = (
 )
 
 
-def geodesic(geometry: Geometry) -> Geometry:
-    """The geometry with geodesic mixing, which passes through the powers of an action, where there is a choice."""
-    if not hasattr(geometry, "actions"):
-        return geometry
-    fields = {name: getattr(geometry, name) for name in geometry.__dataclass_fields__}
-    return type(geometry)(**fields | {"actions": "geodesic"})
+def half(geometry: Geometry, action: Float[Array, "action"]) -> Float[Array, "action"]:
+    """The square root of an action in its group: done twice, it is the action.
+
+    Found as Heron found roots of numbers: the mean of an estimate and of what it leaves to do is a better estimate.
+    """
+    root = geometry.identity()
+    for _ in range(_ROUNDS):
+        root = geometry.mix_actions(jnp.array([0.5]), geometry.compose(action, geometry.inverse(root)), root)
+    return root
 
 
 def keys_of(geometry: Geometry, walk: Walk, action: tuple[float, ...]) -> tuple[Array, Array]:
-    """The keys of the walk, and points of the line that joins them: powers of the action, by mixing with none."""
+    """The keys of the walk, and points of the line that joins them: the keys of a walk in eighths of a step."""
     step = geometry.action(jnp.array(action))
-    key = geometry.key(jnp.array(walk.start))
-    shares = jnp.linspace(0, 1, _WITHIN_A_STEP, endpoint=False)[:, None]
-    parts = jax.vmap(lambda share: geometry.mix_actions(share, step, geometry.identity()))(shares)
-    keys, line = [], []
-    for _ in range(walk.steps + 1):
-        keys.append(key)
-        line.append(geometry.act(parts, key[None]))
-        key = geometry.act(step, key)
-    return jnp.stack(keys), jnp.concatenate([*line[:-1], keys[-1][None]])
+    part = step
+    for _ in range(_HALVINGS):
+        part = half(geometry, part)
+    start = geometry.key(jnp.array(walk.start))
+    return repeated(geometry, step, start, walk.steps), repeated(geometry, part, start, walk.steps * 2**_HALVINGS)
+
+
+def repeated(
+    geometry: Geometry, action: Float[Array, "action"], key: Float[Array, "key"], steps: int
+) -> Float[Array, "points key"]:
+    """The key, and where the action takes it in so many steps."""
+    keys = [key]
+    for _ in range(steps):
+        keys.append(geometry.act(action, keys[-1]))
+    return jnp.stack(keys)
 
 
 def seen(geometry: Geometry, keys: Float[Array, "points key"]) -> Float[np.ndarray, "points 2"]:
@@ -78,7 +87,7 @@ def draw() -> None:
     with style():
         figure = new_figure(height=5.0)
         for place, walk in enumerate(WALKS):
-            geometry = geodesic(make_geometry(walk.geometry))
+            geometry = make_geometry(walk.geometry)
             axes = figure.add_subplot(2, 4, place + 1)
             axes.set_title(walk.title, fontsize=8)
             axes.set_aspect("equal")

@@ -6,10 +6,11 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from lantm.experiments import STUDIES, Request
-from lantm.experiments.paper import FURTHER, PROGRAMS, SEQUENCES, Figures
-from lantm.training.loop import BEYOND_ALL_SCORES
-from lantm.training.records import make_record
+from lantm.evaluation.measured import BEYOND_ALL_SCORES
+from lantm.grids import Request
+from lantm.grids.studies import STUDIES
+from lantm.paper.figures import FURTHER, PROGRAMS, SEQUENCES, Figures
+from lantm.training import Experiment
 
 RECIPES = ("paper", "robust")  # those that tables compare
 NOT_RUN = "-"  # in a cell of a table
@@ -33,7 +34,7 @@ class Results:
         found = {labels: json.loads(file.read_text()) for labels, file in files.items() if file.exists()}
         for cell in cells:
             result = found.get(tuple(cell.labels.values()))
-            if result and settings_changed(result, cell.experiment.machine, cell.experiment.recipe):
+            if result and settings_changed(result, cell.experiment):
                 result["rows"] = [{**row, "changed": True} for row in result["rows"]]
         self._used += found.values()
         return found
@@ -57,13 +58,10 @@ class Results:
         return f"{table(head, rows)}\n\n<sub>{origin}</sub>"
 
 
-def settings_changed(result: dict[str, Any], machine: Any, recipe: Any) -> bool:
+def settings_changed(result: dict[str, Any], now: Experiment) -> bool:
     """Whether a machine was trained with other settings than these, which `lantm reproduce` would train it with now."""
-    then = result["experiment"]
-    return (
-        make_record(type(machine), then["machine"], "machine") != machine
-        or make_record(type(recipe), then["recipe"], "recipe") != recipe
-    )
+    then = Experiment.from_json(result["experiment"])
+    return (then.machine, then.recipe) != (now.machine, now.recipe)
 
 
 def changed_note(rows: list[list[str]]) -> str:
@@ -203,14 +201,13 @@ def _row(result: dict[str, Any] | None, scale: int) -> Row | None:
 
 
 def _full_row(result: dict[str, Any], row: Row) -> list[str]:
-    paper = row["paper"]
     tested = "best_test_coarse" in row
     return [
         row["task"],
         MODEL_NAMES[row["model"]],
         row["recipe"],
         row["scale"],
-        _percent(Figures(**paper)) if paper else "",
+        _percent(row["paper"]),
         f"{row['coarse']:.2f}/{row['fine']:.2f}",
         f"{row['final_coarse']:.2f}/{row['final_fine']:.2f}",
         f"{row['best_test_coarse']:.2f}/{row['best_test_fine']:.2f}" if tested else "",
@@ -223,7 +220,7 @@ def _full_row(result: dict[str, Any], row: Row) -> list[str]:
 
 
 def _percent(figures: Figures | None) -> str:
-    return f"{figures.coarse}/{figures.fine}" if figures else ""
+    return f"{figures['coarse']}/{figures['fine']}" if figures else ""
 
 
 def _cut_off(row: Row, *scores: str) -> str:

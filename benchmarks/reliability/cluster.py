@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.reliability.trials import Count, count, wait_until
-from lantm.sweeps import Event, InProcess, Sweep, SweepFolder, pack
-from lantm.sweeps.ray_engine import RayEngine
+from lantm.grids import Event, GridFolder, InProcess, Sweep, missing, pack
+from lantm.grids.ray_engine import RayEngine
 
 SWEEP = Sweep.from_json(
     {
@@ -36,7 +36,7 @@ SWEEP = Sweep.from_json(
 )
 
 
-def records(folder: SweepFolder) -> dict[str, Any]:
+def records(folder: GridFolder) -> dict[str, Any]:
     """All records, less what says where and when."""
     found = {path.stem: json.loads(path.read_text()) for path in (folder.path / "records").glob("*.json")}
     return {name: {key: value for key, value in one.items() if key != "made"} for name, one in found.items()}
@@ -47,7 +47,7 @@ def lost(workers: int, nodes: int, scratch: pathlib.Path) -> Count:
     import ray
     from ray.cluster_utils import Cluster
 
-    expected = SweepFolder(scratch / "expected")
+    expected = GridFolder(scratch / "expected")
     _sweep(InProcess(), expected)
 
     @contextlib.contextmanager
@@ -64,7 +64,7 @@ def lost(workers: int, nodes: int, scratch: pathlib.Path) -> Count:
 
     def trial(name: str, nodes: int, strike: Callable[[Any], None]) -> Callable[[], None]:
         def run() -> None:
-            folder = SweepFolder(scratch / name)
+            folder = GridFolder(scratch / name)
             with cluster(nodes) as made:
                 struck: list[str] = []
 
@@ -92,16 +92,16 @@ def lost(workers: int, nodes: int, scratch: pathlib.Path) -> Count:
     )
 
 
-def _sweep(engine: Any, folder: SweepFolder) -> list[Event]:
+def _sweep(engine: Any, folder: GridFolder) -> list[Event]:
     events: list[Event] = []
     with folder.locked():
-        folder.begin(SWEEP)
-        engine.run(folder.missing(SWEEP.points(), SWEEP.pack), folder, events.append, lambda: False)
+        folder.begin(SWEEP.to_json())
+        engine.run(missing(folder, SWEEP.points(), SWEEP.pack), folder, events.append, lambda: False)
     return events
 
 
-def _epochs(folder: SweepFolder) -> list[int]:
-    return [folder.epoch(group) for group in pack(SWEEP.points(), SWEEP.pack)]
+def _epochs(folder: GridFolder) -> list[int]:
+    return [folder.run(group.run_name).last_epoch() for group in pack(SWEEP.points(), SWEEP.pack)]
 
 
 def _kill_worker() -> None:

@@ -14,10 +14,12 @@ import numpy as np
 import safetensors.numpy
 
 from benchmarks.reliability.trials import EPOCHS, EXPERIMENT, Count, assert_same, count, said_by, train_in
+from lantm import weight_files
+from lantm.devices import device_mesh
 from lantm.errors import LantmError
-from lantm.seeds import device_mesh
-from lantm.training import Progress, RunFolder, checkpoint
+from lantm.training import Learner, Progress, RunFolder
 from lantm.training.loop import start
+from lantm.training.material import make_material
 
 Trial = tuple[str, Callable[[], None]]
 ROOM = 200_000  # kilobytes that reading a bad file may take
@@ -26,6 +28,13 @@ ROOM = 200_000  # kilobytes that reading a bad file may take
 def newest(path: pathlib.Path) -> pathlib.Path:
     """The last checkpoint of a run."""
     return max((path / "checkpoints").glob("epoch-*.safetensors"))
+
+
+def shapes() -> Learner:
+    """What a checkpoint of the small training holds, without its numbers."""
+    task = EXPERIMENT.build_task()
+    material, mesh = make_material(EXPERIMENT, task), device_mesh(EXPERIMENT.seeds)
+    return jax.eval_shape(lambda: start(EXPERIMENT, task, material, mesh))
 
 
 def offsets(data: bytes) -> Iterator[tuple[str, int]]:
@@ -42,7 +51,7 @@ def offsets(data: bytes) -> Iterator[tuple[str, int]]:
 
 def power_lost(uninterrupted: pathlib.Path, scratch: pathlib.Path) -> Count:
     """The newest checkpoint ends at every class of offsets; or only its temporary file is there, or neither."""
-    like = jax.eval_shape(lambda: start(EXPERIMENT, EXPERIMENT.build_task(), device_mesh(EXPERIMENT.seeds)))
+    like = shapes()
     path = scratch / "power"
     shutil.copytree(uninterrupted, path)
     folder, data = RunFolder(path), newest(path).read_bytes()
@@ -84,7 +93,7 @@ def power_lost(uninterrupted: pathlib.Path, scratch: pathlib.Path) -> Count:
 
 def bad_weights(flips: int, uninterrupted: pathlib.Path, scratch: pathlib.Path) -> Count:
     """Weight files with flipped bits, other shapes, missing tensors, headers that claim what is not there."""
-    like = jax.eval_shape(lambda: start(EXPERIMENT, EXPERIMENT.build_task(), device_mesh(EXPERIMENT.seeds)))
+    like = shapes()
     data = newest(uninterrupted).read_bytes()
     path = scratch / "bad.safetensors"
     (header,) = struct.unpack("<Q", data[:8])
@@ -98,7 +107,7 @@ def bad_weights(flips: int, uninterrupted: pathlib.Path, scratch: pathlib.Path) 
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             said = None
             try:
-                checkpoint.load(path, like)
+                weight_files.load(path, like)
             except LantmError as error:
                 said = str(error)
             assert said is not None, "it was taken"
@@ -160,7 +169,9 @@ def unwritable(begun: pathlib.Path, uninterrupted: pathlib.Path, scratch: pathli
         shutil.copytree(begun, path)
         folders = [path, *(one for one in path.rglob("*") if one.is_dir())]
 
-        def lock(progress: Progress | None = None) -> None:
+        def lock(progress: Progress) -> None:
+            if progress.epoch < 12:  # the first epoch of this process imports what it needs
+                return
             for folder in folders:
                 folder.chmod(0o555)
             (path / "metrics.jsonl").chmod(0o444)

@@ -52,7 +52,7 @@ def diverged(uninterrupted: pathlib.Path, scratch: pathlib.Path) -> Count:
     def trial(seed: int) -> Callable[[], None]:
         def spoil(path: pathlib.Path) -> None:
             folder = RunFolder(path)
-            epoch, learners = load_learners(folder)[2:4]
+            epoch, learners, _ = load_learners(folder, EXPERIMENT, EXPERIMENT.source())
             spoilt = np.array(learners.model.readout.bias)
             spoilt[seed] = np.nan
             readout = learners.model.readout

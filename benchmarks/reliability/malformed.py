@@ -16,14 +16,15 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning
 
 from benchmarks.reliability.trials import Count
-from lantm import zoo
+from lantm import weight_files
 from lantm.cli import main
 from lantm.errors import LantmError
-from lantm.seeds import INITIALISE, seed_key
-from lantm.sweeps import read_sweep
-from lantm.sweeps.file import settings as all_settings
+from lantm.grids import read_sweep
+from lantm.paper import preset, settings_of
+from lantm.randomness import INITIALISE, seed_key
 from lantm.tasks import TASKS, make_task
-from lantm.training import Experiment, checkpoint
+from lantm.trained import load, zoo
+from lantm.training import Experiment
 
 LIMIT = 20  # seconds for one input
 _EXECUTION = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen", "socket.connect", "os.fork")
@@ -53,9 +54,7 @@ _WORDS = st.sampled_from(["seeds", "scales", "problems", "pack", "experiment", "
 
 
 def _named_settings() -> list[str]:
-    from lantm.experiments import preset
-
-    return [*all_settings(preset("copy", "lantm-invnorm")), "seeds", "layers", "__class__"]
+    return [*settings_of(preset("copy", "lantm-invnorm")), "seeds", "layers", "data", "vocabulary", "__class__"]
 
 
 def malformed(inputs: int, scratch: pathlib.Path) -> Iterator[Count]:
@@ -136,7 +135,7 @@ def _solve(inputs: int) -> Count:
 
     def check(name: str, text: str, flags: list[str]) -> None:
         with contextlib.suppress(LantmError):
-            zoo.load(name).task.encode(text)
+            load(name).source.encode(text)
             text = ""
         with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
             status = main(["solve", name, text, *flags])
@@ -189,7 +188,7 @@ def _weight_files(inputs: int, scratch: pathlib.Path) -> Count:
     header = int.from_bytes(whole[:8], "little")
     path = scratch / "weights.safetensors"
     path.write_bytes(whole)
-    experiment = Experiment.from_json(checkpoint.read_notes(path).get("experiment"))
+    experiment = Experiment.from_json(weight_files.read_notes(path).get("experiment"))
     vocabulary = experiment.build_task().vocabulary
     like = jax.eval_shape(lambda: experiment.machine.build(vocabulary, seed_key(0, INITIALISE)))
 
@@ -209,8 +208,8 @@ def _weight_files(inputs: int, scratch: pathlib.Path) -> Count:
             return
         path.write_bytes(data)
         with contextlib.suppress(LantmError):
-            Experiment.from_json(checkpoint.read_notes(path).get("experiment"))
-        checkpoint.load(path, like)
+            Experiment.from_json(weight_files.read_notes(path).get("experiment"))
+        weight_files.load(path, like)
         raise AssertionError("it was taken")
 
     return _drawn("weight files", inputs, {"data": st.one_of(*changed())}, check)

@@ -99,13 +99,13 @@ def said_by(function: Callable[[], None], log: pathlib.Path) -> tuple[int, str]:
 def train_in(
     path: pathlib.Path, watch: Callable[[Progress], None] = lambda progress: None, experiment: Experiment = EXPERIMENT
 ) -> list[str]:
-    """Trains in a folder, going on from what is there; the warnings."""
+    """Trains in a folder, continuing from what is there; the warnings."""
     resume = (path / "experiment.json").exists()
     if not resume:
         shutil.rmtree(path, ignore_errors=True)
     folder = RunFolder.open(path) if resume else RunFolder.create(path, experiment, {})
     warnings: list[str] = []
-    train(experiment, folder, resume, watch, warn=warnings.append)
+    train(experiment, folder, resume=resume, watch=watch, warn=warnings.append)
     return warnings
 
 

@@ -1,3 +1,105 @@
-"""The Lie Access Neural Turing Machine."""
+"""The Lie Access Neural Turing Machine: a memory in a continuous key space, and heads that move by group actions.
+
+Train and use machines
+    train           train machines on a task or a text, all seeds at once, with or without a run folder
+    load            trained machines by the name of the zoo, a file or a run folder
+    Trained         what both return: scores, solve, trace, save; best, seed, history
+    Experiment, Recipe, LantmConfig, LstmConfig, preset     what is trained, and how
+    Progress, History, Scores, Perplexity, Solution, Recording     what they tell
+
+The machine as a layer of your own network
+    LieAccess       an Equinox module on sequences of vectors; jax.vmap for batches
+    Controller      what drives it, if not the LSTM
+
+Where keys live and how heads move
+    Geometry, EuclideanGeometry     the contracts, for a geometry of your own
+    Translation, Rotation, ScalingRotation, RigidMotion, Sphere, Disk, Hyperbolic
+    make_geometry   one by its name
+
+How distances become read weights
+    Weighting       the contract, for a weighting of your own
+    InvNorm, SoftMax
+
+Problems and texts
+    Task, SequenceTask, NumberTask, Lengths     the contracts, for a task of your own
+    make_task       one by its name
+    Text, read_corpus
+
+Errors
+    LantmError      what was asked for cannot be done: one line that says why and what to do
+
+docs/ explains the rest; `lantm --help` is the command line.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_WHERE = {
+    "lantm.errors": ("LantmError",),
+    "lantm.evaluation": ("Perplexity", "Recording", "Scores"),
+    "lantm.geometry": (
+        *("Disk", "EuclideanGeometry", "Geometry", "Hyperbolic", "RigidMotion", "Rotation", "ScalingRotation"),
+        *("Sphere", "Translation", "make_geometry"),
+    ),
+    "lantm.library": ("train",),
+    "lantm.machine": ("Controller", "InvNorm", "LantmConfig", "LieAccess", "LstmConfig", "SoftMax", "Weighting"),
+    "lantm.paper": ("preset",),
+    "lantm.tasks": ("Lengths", "NumberTask", "SequenceTask", "Task", "Text", "make_task", "read_corpus"),
+    "lantm.trained": ("Solution", "Trained", "load"),
+    "lantm.training": ("Experiment", "History", "Progress", "Recipe"),
+}
+_MODULES = {name: module for module, names in _WHERE.items() for name in names}
+
+__all__ = ["__version__", *sorted(_MODULES)]
+
+if TYPE_CHECKING:
+    from lantm.errors import LantmError as LantmError
+    from lantm.evaluation import Perplexity as Perplexity
+    from lantm.evaluation import Recording as Recording
+    from lantm.evaluation import Scores as Scores
+    from lantm.geometry import Disk as Disk
+    from lantm.geometry import EuclideanGeometry as EuclideanGeometry
+    from lantm.geometry import Geometry as Geometry
+    from lantm.geometry import Hyperbolic as Hyperbolic
+    from lantm.geometry import RigidMotion as RigidMotion
+    from lantm.geometry import Rotation as Rotation
+    from lantm.geometry import ScalingRotation as ScalingRotation
+    from lantm.geometry import Sphere as Sphere
+    from lantm.geometry import Translation as Translation
+    from lantm.geometry import make_geometry as make_geometry
+    from lantm.library import train as train
+    from lantm.machine import Controller as Controller
+    from lantm.machine import InvNorm as InvNorm
+    from lantm.machine import LantmConfig as LantmConfig
+    from lantm.machine import LieAccess as LieAccess
+    from lantm.machine import LstmConfig as LstmConfig
+    from lantm.machine import SoftMax as SoftMax
+    from lantm.machine import Weighting as Weighting
+    from lantm.paper import preset as preset
+    from lantm.tasks import Lengths as Lengths
+    from lantm.tasks import NumberTask as NumberTask
+    from lantm.tasks import SequenceTask as SequenceTask
+    from lantm.tasks import Task as Task
+    from lantm.tasks import Text as Text
+    from lantm.tasks import make_task as make_task
+    from lantm.tasks import read_corpus as read_corpus
+    from lantm.trained import Solution as Solution
+    from lantm.trained import Trained as Trained
+    from lantm.trained import load as load
+    from lantm.training import Experiment as Experiment
+    from lantm.training import History as History
+    from lantm.training import Progress as Progress
+    from lantm.training import Recipe as Recipe
+
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when they are first used, so that the command line starts at once."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'lantm' has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,11 +1,11 @@
-"""A batch of problems: what tasks make and machines run."""
+"""A batch of problems, which tasks make and machines run."""
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Int
 
 
 class Batch(eqx.Module):
-    """Problems side by side. Time comes first: a step of the recurrence takes one contiguous row.
+    """Problems of one batch. Time is the first axis: a step of the recurrence reads one contiguous row.
 
     For copy, the problem `a b c` is
 
@@ -13,8 +13,8 @@ class Batch(eqx.Module):
         targets   .    .    .    .    a     b     c     <e>
         mask      0    0    0    0    1     1     1     1
 
-    with 8 steps and 4 writes. A shorter problem in the same batch goes on with `</s>`, unmasked, after its
-    `<e>`; rows from `steps` on are such padding for every problem and need not be run.
+    with 8 steps and 4 writes. A shorter problem in the same batch continues with `</s>`, unmasked, after its
+    `<e>`; rows from `steps` on are padding for every problem and need not be run.
     """
 
     inputs: Int[Array, "time batch"]
@@ -33,5 +33,5 @@ class Batch(eqx.Module):
     answer_capacity: int = eqx.field(static=True)
     """The most steps from the first `</s>` of the batch to its last `<e>`."""
     turn: Int[Array, ""] | None = None
-    """The step from which on no problem writes any more, where that is known beforehand; by default the largest of
-    `writes`. Seeds whose problems have sizes of their own run in step by it."""
+    """The step from which on no problem writes, if it is known before the problems are drawn; by default the largest of
+    `writes`. With it, seeds whose problems differ in size run for the same number of steps."""

@@ -1,4 +1,4 @@
-"""Where a number comes from: the versions, the commit, the device and the date."""
+"""Where a result comes from: versions, commit, device and date."""
 
 import datetime
 import os
@@ -16,7 +16,7 @@ COMMIT = "LANTM_COMMIT"
 
 
 def provenance() -> dict[str, Any]:
-    """What a result's JSON says about its origin."""
+    """The origin of a result, as its JSON file states it."""
     return {
         "lantm": lantm.__version__,
         "commit": os.environ.get(COMMIT) or _commit(),
@@ -29,7 +29,7 @@ def provenance() -> dict[str, Any]:
 
 
 def _device() -> str:
-    """What computes, by its maker's name, and how many of it there are."""
+    """The name of the device, and how many there are."""
     device = jax.local_devices()[0]
     if device.platform == "cpu":
         return f"cpu: {_cpu_name()}, {os.cpu_count()} cores"
@@ -37,7 +37,7 @@ def _device() -> str:
 
 
 def _cpu_name() -> str:
-    """The CPU's model. Python knows it on Windows only; elsewhere the system is asked."""
+    """The CPU's model name. Python has it on Windows only; elsewhere the operating system is asked."""
     if platform.system() == "Darwin" and (name := _output("sysctl", "-n", "machdep.cpu.brand_string")):
         return name
     try:
@@ -58,7 +58,7 @@ def _commit() -> str | None:
 
 
 def _output(*command: str) -> str | None:
-    """What a program prints; nothing where it is not there or fails."""
+    """The output of a program; None if it is not installed or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):

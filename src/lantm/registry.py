@@ -1,5 +1,6 @@
-"""Things found by name: geometries and tasks, ours and those in a file of the user's."""
+"""Geometries and tasks by name: the built-in ones, and those in the user's own files."""
 
+import dataclasses
 import difflib
 import importlib
 import inspect
@@ -15,21 +16,21 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Maps a name to a maker of objects of one kind.
+    """Maps a name to a class, or another function, that makes objects of one kind.
 
-    A name is either registered, or `module:Name`: then the class (or object) `Name` is taken from the Python
-    module `module`, found on the import path or in the current folder, and need not be registered. Either
-    may be followed by options for the maker: `bigramFlip[unit=bigrams]`.
+    A name is either registered or `module:Name`: then `Name`, a class or an object, is imported from the
+    Python module `module` on the import path or in the current folder. Options in brackets are passed as
+    keyword arguments: `bigramFlip[unit=bigrams]`.
     """
 
     def __init__(self, kind: str, base: type[T]) -> None:
-        """`kind` is the word used in messages; what a maker returns must be an instance of `base`."""
+        """`kind` is the word used in messages; the objects are instances of `base`."""
         self.kind = kind
         self._base = base
         self._makers: dict[str, Callable[..., T]] = {}
 
     def add(self, name: str, maker: Callable[..., T]) -> None:
-        """Registers `maker` under `name`, which must be new."""
+        """Registers `maker` under a new name."""
         if name in self._makers:
             raise ValueError(f"{self.kind} {name!r} is registered already")
         self._makers[name] = maker
@@ -41,7 +42,7 @@ class Registry(Generic[T]):
         return name in self._makers
 
     def make(self, name: str) -> T:
-        """The object called `name`; a name that leads nowhere is a `LantmError` with a suggestion."""
+        """The object called `name`; for an unknown name, a `LantmError` with a suggestion."""
         name, options = self._split(name)
         if name in self._makers:
             return self._call(self._makers[name], name, options)
@@ -52,8 +53,26 @@ class Registry(Generic[T]):
         known = ", ".join(self._makers)
         raise LantmError(f"unknown {self.kind} {name!r}: {hint}known are {known}, or name your own as module:Name")
 
+    def name_of(self, made: T, ignored: tuple[str, ...] = ()) -> str:
+        """The name that `make` makes an equal object of: a registered one or `module:Name`, with its options."""
+        kind = type(made)
+        name = next((name for name, maker in self._makers.items() if maker is kind), None)
+        if name is None:
+            name = f"{kind.__module__}:{kind.__qualname__}"
+        options = []
+        for field in dataclasses.fields(made) if dataclasses.is_dataclass(made) else ():
+            value = getattr(made, field.name)
+            if field.name in ignored or value == field.default:
+                continue
+            if not isinstance(value, bool | int | float | str):
+                raise LantmError(
+                    f"{field.name} of {name} is {value!r}, which cannot be part of the name of a {self.kind}"
+                )
+            options.append(f"{field.name}={str(value).lower() if isinstance(value, bool) else value}")
+        return f"{name}[{','.join(options)}]" if options else name
+
     def _split(self, name: str) -> tuple[str, dict[str, Any]]:
-        """A name and its options: `bigramFlip[unit=bigrams]`."""
+        """The name and the options of, for example, `bigramFlip[unit=bigrams]`."""
         match = re.fullmatch(r"([^\[\]]+)(?:\[([^\[\]]*)\])?", name)
         if not match:
             raise LantmError(f"{name!r} is not the name of a {self.kind}: write name or name[field=value,...]")
@@ -81,28 +100,28 @@ class Registry(Generic[T]):
 
     def _make_from_module(self, name: str, options: dict[str, Any]) -> T:
         module_name, _, attribute = name.partition(":")
-        if os.getcwd() not in sys.path:  # a file beside the user, as `python -m` would find it
+        if os.getcwd() not in sys.path:  # as `python -m` does
             sys.path.insert(0, os.getcwd())
         try:
             module = importlib.import_module(module_name)
-        except Exception as error:  # whatever a file of the user's may raise
+        except Exception as error:  # the user's file may raise anything
             raise LantmError(
-                f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; it is looked for on "
-                "Python's path and in the current folder"
+                f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
+                "on Python's path and in the current folder"
             ) from error
         found = getattr(module, attribute, None)
         if found is None:
             raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}")
         if isinstance(found, self._base):
             return found
-        # Names also come out of run folders: nothing is called that is not what it should be.
+        # Names are also read from run folders: nothing is called that is not a subclass of the base class.
         if not (isinstance(found, type) and issubclass(found, self._base)):
             raise LantmError(f"{name!r} is not a {self._base.__name__}: derive it from that class")
         return self._call(found, name, options)
 
 
 def _scalar(text: str) -> int | float | bool | str:
-    """An option's value: a number or a truth value where it reads as one."""
+    """The value of an option: an int, a float or a bool if it reads as one, else the text."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lantm.evaluation import Examiner, Scores
-from lantm.seeds import EVALUATE
+from lantm.evaluation import Draw, Measured, ProblemExaminer, Scores
+from lantm.randomness import EVALUATE
 from lantm.tasks import TASKS, Lengths, make_task
-from lantm.training import RunFolder, load_learners
-from lantm.training.checkpoint import named_arrays
+from lantm.trained import load_run
+from lantm.training import RunFolder
+from lantm.weight_files import named_arrays
 
 ROOT = pathlib.Path(__file__).parents[2]
 ROW = {"task", "model", "recipe", "scale", "lengths", "problems", "coarse", "fine", "median_coarse", "seeds", "solved"}
@@ -44,7 +45,7 @@ def test_train(lantm, by_command: pathlib.Path, tiny_flags: list[str], trained) 
     summary = json.loads((by_command / "summary.json").read_text())
     assert summary["epoch"] == 6
     assert [row["scale"] for row in summary["rows"]] == ["1x", "2x"]
-    assert summary["rows"][0]["fine"] == pytest.approx(trained.result.scores[1].fine.max(), abs=0.01)
+    assert summary["rows"][0]["fine"] == pytest.approx(trained.result.tests["1x"].fine.max(), abs=0.01)
 
 
 def test_train_again_with_json(lantm, by_command: pathlib.Path, copy_of_run: Callable[[], RunFolder]) -> None:
@@ -93,9 +94,10 @@ def test_eval_on_another_task(lantm, trained, tmp_path: pathlib.Path) -> None:
     (row,) = json.loads(lantm("eval", *asked, "--task", "reverse", "--save", tmp_path / "result.json").out)
     assert (row["task"], row["lengths"]) == ("reverse", [2, 4])
     assert json.loads((tmp_path / "result.json").read_text())["experiment"]["task"] == "copy"
-    experiment, _, _, learners, _ = load_learners(trained.folder)
-    task = dataclasses.replace(experiment, task="reverse").build_task()
-    scores = Examiner(task, 4, 4, 4)(learners.best_model, learners.seed, task.lengths_at(1), 2, EVALUATE, 1)
+    task, machines = dataclasses.replace(trained.experiment, task="reverse").build_task(), trained.machines
+    examiner = ProblemExaminer(task, {"1x": task.lengths_at(1)}, 4, 4)
+    scores = examiner(machines.best_weights, machines.start_seeds, Draw(8, EVALUATE, 1))["1x"]
+    assert isinstance(scores, Scores)
     assert row["fine_by_seed"] == np.round(scores.fine, 2).tolist()
     said = lantm("eval", *asked, "--task", "addition")
     assert (said.status, said.err.count("\n")) == (2, 1)
@@ -120,23 +122,27 @@ def test_eval_examines_what_was_asked_for(lantm, trained, monkeypatch: pytest.Mo
     """Which weights, which problems, how many: as the flags say."""
     asked: list[tuple[Any, ...]] = []
 
-    class Recorder(Examiner):
-        def __call__(self, models: Any, seeds: Any, lengths: Any, batches: int, purpose: int, counter: int) -> Scores:
-            asked.append((models, lengths, batches, purpose, counter))
-            return Scores("copy", lengths, *np.zeros((3, 4)), problems=1)
+    class Recorder(ProblemExaminer):
+        def __init__(self, task: Any, lengths: Any, seeds: int, batch_size: int):
+            self.lengths, self.batch_size = lengths, batch_size
 
-    monkeypatch.setattr("lantm.cli.eval.Examiner", Recorder)
+        def __call__(self, models: Any, seeds: Any, draw: Draw) -> dict[str, Measured]:
+            asked.append((models, self.lengths, self.batch_size, draw))
+            return {label: Scores(one, *np.zeros((3, 4)), problems=1) for label, one in self.lengths.items()}
+
+    monkeypatch.setattr("lantm.trained.trained.ProblemExaminer", Recorder)
     run = trained.folder.path
     lantm("eval", run, "--problems", 9, "--batch-size", 4, "--scales", 1)
     lantm("eval", run, "--draw", 7, "--weights", "last", "--lengths", 5)
-    (best, first, batches, *draw), (last, second, *_, other_draw) = asked
-    assert (first, second) == (Lengths(2, 4), Lengths(5, 5))
-    assert batches == 3
-    assert draw == [EVALUATE, 1], "not those that were seen in training, in its tests, or in its final scores"
-    assert other_draw == 7
-    learners = load_learners(trained.folder)[3]
-    np.testing.assert_array_equal(best.readout.weight, learners.best_model.readout.weight)
-    np.testing.assert_array_equal(last.readout.weight, learners.model.readout.weight)
+    (best, first, batch_size, draw), (last, second, usual_size, other_draw) = asked
+    assert (first, second) == ({"1x": Lengths(2, 4)}, {"1.25x": Lengths(5, 5)})
+    assert (batch_size, usual_size) == (4, 32)
+    assert draw == (9, EVALUATE, 1), "not those that were seen in training, in its tests, or in its final scores"
+    assert other_draw == (3200, EVALUATE, 7)
+    machines = load_run(trained.folder)
+    np.testing.assert_array_equal(best.readout.weight, machines.best_weights.readout.weight)
+    np.testing.assert_array_equal(last.readout.weight, machines.weights("last").readout.weight)
+    assert (best.readout.weight != last.readout.weight).any()
 
 
 def test_a_damaged_checkpoint_is_mentioned_and_the_one_before_it_used(
@@ -195,7 +201,7 @@ def test_flags_before_the_task_keep_its_defaults(
 ) -> None:
     """The presets are those of the task, wherever it is written; the run folder gets a name of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("lantm.cli.train._train", lambda experiment, folder, **options: print(folder.path) or 0)
+    monkeypatch.setattr("lantm.cli.train._train", lambda experiment, source, folder, *options: print(folder.path) or 0)
     for arguments in (("--seeds", 2, "addition"), ("addition", "--seeds", 2), ("--model", "lstm", "addition")):
         assert lantm("train", *arguments).status == 0
     paths = sorted((tmp_path / "runs").iterdir())
@@ -246,8 +252,8 @@ def test_a_task_and_a_geometry_of_the_users_own(
     assert said.status == 0, said.err
     (row, _) = json.loads(said.out)
     assert row["task"] == "examples.every_second:EverySecond"
-    arrays = named_arrays(load_learners(RunFolder.open(tmp_path / "run"))[3])
-    assert arrays["model.layer.start.keys"].shape == (1, 2, 3), "keys in space, steps that turn and climb"
-    assert arrays["model.layer.start.steps"].shape == (1, 2, 2)
+    arrays = named_arrays(load_run(RunFolder.open(tmp_path / "run")).best_weights)
+    assert arrays["layer.start.keys"].shape == (1, 2, 3), "keys in space, steps that turn and climb"
+    assert arrays["layer.start.steps"].shape == (1, 2, 2)
     result = json.loads(lantm("solve", tmp_path / "run", "abcde", "--json").out)
     assert (result["task"], result["expected"]) == ("everySecond", "ace")

@@ -6,7 +6,7 @@ import pytest
 
 import lantm as package
 from lantm.cli import COMMANDS
-from lantm.experiments import MODELS, RECIPES
+from lantm.paper import MODELS, RECIPES
 
 
 def test_the_overview(lantm) -> None:
@@ -54,7 +54,7 @@ def test_every_flag_is_explained(lantm) -> None:
         "--optimiser {rmsprop,adam,adagrad} The rule that turns gradients into steps.",
         "--geometry STR The key space and its group",
         "--seeds INT How many seeds to train side by side",
-        "TASK What to learn: copy, reverse, bigramFlip, double, addition, programs, or your own as module:Name.",
+        "TASK What to learn: copy, reverse, bigramFlip, double, addition, programs, text, or your own as module:Name.",
     ):
         assert words in text
 
@@ -64,7 +64,7 @@ def test_info_lists_what_there_is(lantm) -> None:
     facts = json.loads(said.out)
     assert facts["models"] == list(MODELS)
     assert facts["recipes"] == list(RECIPES)
-    assert {"copy", "addition", "module:Name"} <= set(facts["tasks"])
+    assert {"copy", "addition", "text", "module:Name"} <= set(facts["tasks"])
     assert {"translation", "rotation", "translation-N"} <= set(facts["geometries"])
     table = lantm("info").out
     assert all(name in table for name in (*MODELS, "bigramFlip", "scaling-rotation"))
@@ -79,3 +79,6 @@ def test_info_counts_parameters(lantm) -> None:
     table = lantm("info", "addition", "--model", "lstm").out
     assert "1,918,222" in table
     assert max(map(len, table.splitlines())) <= 80
+    of_text = json.loads(lantm("info", "text", "--model", "lstm", "--json").out)
+    assert (of_text["vocabulary"], of_text["parameters"]) == (10_000, 4_047_632 - 4 * 128), "but for a second bias"
+    assert "parameters_as_the_paper_counts" not in of_text

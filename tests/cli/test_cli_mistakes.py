@@ -60,7 +60,10 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("train copy --schedule steps", ["steps", "plateau", "cosine", "constant"]),
         ("train copy --sedes 3", ["--sedes", "did you mean --seeds?"]),
         ("train copy reverse", ["Unrecognized", "reverse"]),
-        ("train copy --weighting softmax", ["lantm-invnorm does not have the weighting softmax"]),
+        (
+            "train copy --weighting softmax",
+            ["lantm-invnorm does not have this machine", "choose the model lantm-softmax"],
+        ),
         ("train --resume", ["--resume", "expected one argument"]),
         ("train --resume nowhere", ["nowhere is not a run folder"]),
         ("eval", ["RUN is missing"]),
@@ -108,7 +111,7 @@ def test_a_mistake_is_one_line(
 def test_a_run_is_not_overwritten(refused: Refused, copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
     line = refused("train", "copy", "--out", folder.path)
-    assert "holds a run already: go on with --resume, or choose another --out" in line
+    assert "holds a run already: continue it with --resume, or choose another --out" in line
 
 
 def test_places_where_there_can_be_no_run(refused: Refused, tmp_path: pathlib.Path) -> None:
@@ -175,7 +178,7 @@ def test_too_little_memory(refused: Refused, trained, monkeypatch: pytest.Monkey
     def fails(*args: object) -> None:
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 399999999996 bytes.")
 
-    monkeypatch.setattr("lantm.cli.machines.load_learners", fails)
+    monkeypatch.setattr("lantm.trained.loading.load_learners", fails)
     assert "not enough memory" in refused("eval", trained.folder.path)
 
 
@@ -183,6 +186,6 @@ def test_a_mistake_of_ours_is_not_hidden(lantm, trained, monkeypatch: pytest.Mon
     def fails(*args: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("lantm.cli.machines.load_learners", fails)
+    monkeypatch.setattr("lantm.trained.loading.load_learners", fails)
     with pytest.raises(RuntimeError, match="a bug"):
         lantm("eval", trained.folder.path)

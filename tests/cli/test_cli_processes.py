@@ -80,7 +80,7 @@ def test_killed_and_interrupted_and_resumed(flags: list[str], uninterrupted: Run
     assert "Traceback" not in err
     last = out.splitlines()[-1]
     assert last.startswith("stopped after epoch ")
-    assert last.endswith(f"go on with: lantm train --resume '{folder.path}'")
+    assert last.endswith(f"continue with: lantm train --resume '{folder.path}'")
 
     process = started("train", "--resume", folder.path, "--json")
     out, err = process.communicate()

@@ -17,7 +17,7 @@ def test_report(lantm, copy_of_run: Callable[[], RunFolder], monkeypatch: pytest
     assert (said.status, said.err) == (0, "")
     assert json.loads(said.out) == {"page": str(page), "bytes": page.stat().st_size}
     assert opened == [page.as_uri()]
-    monkeypatch.setattr("lantm.cli.report.write_report", lambda folder, machines: page)
+    monkeypatch.setattr("lantm.cli.report.write_report", lambda trained: page)
     assert lantm("report", page.parent).out.startswith(f"wrote {page} (0.")
 
 

@@ -1,16 +1,18 @@
 """`lantm reproduce` and `lantm zoo` at work, on a study of one small cell."""
 
 import dataclasses
+import inspect
 import json
 import os
 import pathlib
 import shutil
 
 import pytest
+from ray_stand_in import Actor
 
-from lantm import zoo
-from lantm.experiments import STUDIES, Request, Study, TrainedCell
-from lantm.experiments.paper import Figures
+from lantm.grids import Cell, Request, Study, ray_engine
+from lantm.grids.studies import STUDIES
+from lantm.trained import zoo
 from lantm.training import RunFolder
 
 ROW = {"task", "model", "recipe", "scale", "lengths", "problems", "coarse", "fine", "median_coarse", "seeds", "solved"}
@@ -20,15 +22,17 @@ ROW = {"task", "model", "recipe", "scale", "lengths", "problems", "coarse", "fin
 def study(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     """Its run folder is complete."""
 
-    def cells(request: Request) -> list[TrainedCell]:
+    figures = {"1x": {"coarse": 0, "fine": 0}, "2x": {"coarse": 100, "fine": 100}}
+
+    def cells(request: Request) -> list[Cell]:
         experiment = dataclasses.replace(trained.experiment, recipe_name=request.recipe)
-        return [TrainedCell(experiment, (1, 2), {1: Figures(0, 0), 2: Figures(100, 100)}, request)]
+        return [Cell(experiment, figures, request, scales=(1, 2))]
 
     small = Study("small", "a small one", cells)
     monkeypatch.setitem(STUDIES, "small", small)
     monkeypatch.chdir(tmp_path)
     for name in ("copy-lantm-invnorm-paper", "copy-lantm-invnorm-paper-quick"):
-        shutil.copytree(trained.folder.path, tmp_path / "runs" / "reproduce" / name)
+        shutil.copytree(trained.folder.path, tmp_path / "runs" / "reproduce" / "runs" / name)
     return small
 
 
@@ -36,8 +40,11 @@ def test_a_table_and_its_file(lantm, study: Study, tmp_path: pathlib.Path) -> No
     said = lantm("reproduce", "small", "--problems", 32, "--commit", "abc123")
     os.environ.pop("LANTM_COMMIT")
     assert (said.status, said.err) == (0, "")
-    assert "small, recipe paper: ours beside the paper's" in said.out
-    assert max(map(len, said.out.splitlines()[1:])) <= 80
+    running, done, title, *table = said.out.splitlines()
+    assert title == "small, recipe paper: ours beside the paper's (lantm-invnorm)"
+    assert running.startswith("running copy-lantm-invnorm-paper, copy lantm-invnorm translation paper [0/1]")
+    assert done.startswith("done    copy-lantm-invnorm-paper, copy lantm-invnorm translation paper [1/1]")
+    assert max(map(len, table)) <= 80
     assert said.out.count("pass") == said.out.count("fail") == 1
     result = json.loads((tmp_path / "results" / "small" / "copy-lantm-invnorm-paper.json").read_text())
     assert result["command"] == "lantm reproduce small --problems 32 --commit abc123"
@@ -63,8 +70,8 @@ def test_a_quick_one_says_so_and_is_kept_apart(lantm, study: Study, tmp_path: pa
 def test_its_time_is_over(lantm, study: Study, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = lantm("reproduce", "small", "--again", "--minutes", 1e-9, "--out", "somewhere else")
     assert said.status == 130
-    go_on = "go on with: lantm reproduce small --minutes 1e-09 --out 'somewhere else'\n"
-    assert said.out.endswith(f"stopped at copy-lantm-invnorm-paper, and saved; {go_on}")
+    again = "rerun to continue: lantm reproduce small --minutes 1e-09 --out 'somewhere else'\n"
+    assert said.out.endswith(f"stopped at copy-lantm-invnorm-paper, and saved; {again}")
     assert not (tmp_path / "somewhere else").exists()
 
 
@@ -74,6 +81,29 @@ def test_training_is_shown(lantm, study: Study, tmp_path: pathlib.Path) -> None:
     assert "epoch" in said.err
     assert "1x coarse" in said.err
     assert [row["scale"] for row in json.loads(said.out)] == ["1x", "2x"]
+
+
+def test_on_a_ray_cluster(lantm, study: Study, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same rows as in this process; the folders of runs and of results may lie anywhere."""
+    asked = ("reproduce", "small", "--problems", 32, "--json")
+    here = json.loads(lantm(*asked).out)
+    actor = Actor()
+    monkeypatch.setattr(ray_engine, "load_ray", lambda: actor)
+    where = ("--runs", "elsewhere", "--out", tmp_path / "by-ray")
+    said = lantm(*asked, "--engine", "ray", "--cpus", 2, *where)
+    assert said.status == 0, said.err
+    assert json.loads(said.out) == here
+    assert actor.down
+    assert actor.options["num_cpus"] == 2
+    assert "done    copy-lantm-invnorm-paper" in said.err
+    assert (tmp_path / "by-ray" / "small" / "copy-lantm-invnorm-paper.json").is_file()
+    assert RunFolder(tmp_path / "elsewhere" / "runs" / "copy-lantm-invnorm-paper").last_epoch() == 6
+
+    monkeypatch.setattr(ray_engine, "load_ray", lambda: Actor(fails=True))
+    said = lantm("reproduce", "small", "--engine", "ray", "--out", "not done")
+    assert said.status == 1
+    assert "1 of 1 cells failed; rerun to try them again: lantm reproduce small --engine ray" in said.out
+    assert "its Ray worker died" in said.out
 
 
 def test_every_study_is_in_the_help(lantm) -> None:
@@ -91,8 +121,8 @@ def shelf(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lant
     said = lantm("zoo", "add", trained.folder.path, "--seed", 2, "--problems", 32, "--scales", 1, 2, "--shelf", path)
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith("added: copy-lantm-invnorm, seed 2: 1x ")
-    for function in (zoo.names, zoo.find, zoo.load):
-        monkeypatch.setattr(function, "__defaults__", (path,))
+    for function in (zoo.names, zoo.find):
+        monkeypatch.setattr(inspect.unwrap(function), "__defaults__", (path,))
     monkeypatch.setattr(zoo, "SHELF", path)
     return path
 

@@ -9,8 +9,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from lantm.cli.sweep_display import SweepDisplay
-from lantm.sweeps import Event, Sweep, SweepFolder, engine, pack
+from lantm.cli.grid_display import GridDisplay
+from lantm.grids import Event, GridFolder, Sweep, engine, pack
 
 TINY = """
 seeds = 2
@@ -82,11 +82,11 @@ def test_failed_and_stopped(lantm, file: pathlib.Path, tmp_path: pathlib.Path, m
     assert said.status == 1
     assert "failed: copy-lantm-invnorm-" in said.out
     assert "[too] much" in said.out
-    assert "1 of 1 groups failed: the same command tries them again: lantm sweep" in said.out
+    assert "1 of 1 jobs failed; rerun to try them again: lantm sweep" in said.out
     monkeypatch.setattr(engine, "work", lambda *arguments: False)
     said = lantm("sweep", file, "--out", tmp_path / "out")
     assert said.status == 130
-    assert f"stopped, and saved; go on with: lantm sweep {file} --out" in said.out
+    assert f"stopped, and saved; rerun to continue: lantm sweep {file} --out" in said.out
     assert lantm("sweep", file, "--out", tmp_path / "out", "--minutes", "1e-9").status == 130
 
 
@@ -100,7 +100,7 @@ def test_nothing_is_done_yet(lantm, file: pathlib.Path, tmp_path: pathlib.Path) 
 
 def test_parquet(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "sweep"
-    SweepFolder(folder).begin(Sweep.from_json({"experiment": {"task": "copy"}, "seeds": 3}))
+    GridFolder(folder).begin(Sweep.from_json({"experiment": {"task": "copy"}, "seeds": 3}).to_json())
     said = lantm("sweep", "--show", folder, "--parquet", tmp_path / "table.parquet")
     parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'lantm[parquet]'")
     assert said.status == 0
@@ -109,7 +109,7 @@ def test_parquet(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch:
 
 
 def test_extras_that_are_not_there(refused, tmp_path: pathlib.Path, file, monkeypatch: pytest.MonkeyPatch) -> None:
-    SweepFolder(tmp_path / "sweep").begin(Sweep.from_json({"experiment": {"task": "copy"}}))
+    GridFolder(tmp_path / "sweep").begin(Sweep.from_json({"experiment": {"task": "copy"}}).to_json())
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     assert "pip install 'lantm[parquet]'" in refused("sweep", "--show", tmp_path / "sweep", "--parquet", "x")
@@ -119,12 +119,12 @@ def test_extras_that_are_not_there(refused, tmp_path: pathlib.Path, file, monkey
 def test_mistakes(refused: Callable[..., str], tmp_path: pathlib.Path, file: pathlib.Path) -> None:
     assert "give a sweep file, or --show FOLDER" in refused("sweep")
     assert "give a sweep file, or --show FOLDER" in refused("sweep", file, "--show", tmp_path)
-    assert "is not a sweep folder" in refused("sweep", "--show", tmp_path)
+    assert "is not the folder of a sweep" in refused("sweep", "--show", tmp_path)
     assert "there is no file" in refused("sweep", tmp_path / "no.toml")
     assert "add --engine ray" in refused("sweep", file, "--address", "auto")
     assert "minutes is 0.0" in refused("sweep", file, "--minutes", 0)
     assert "cpus is 0" in refused("sweep", file, "--cpus", 0)
-    assert "not empty and holds no sweep" in refused("sweep", file, "--out", tmp_path)
+    assert "not empty and holds no grid" in refused("sweep", file, "--out", tmp_path)
     file.write_text(TINY.replace("copy", "cpoy"))
     assert "did you mean 'copy'" in refused("sweep", file)
 
@@ -135,7 +135,7 @@ def test_the_live_table() -> None:
     )
     groups = pack(sweep.points(), 1)
     console = Console(file=StringIO(), force_terminal=True, width=120)
-    with SweepDisplay(console, groups) as display:
+    with GridDisplay(console, groups) as display:
         display.update(Event(groups[0], "running", 4))
         assert display.left() == 0, "nothing is known yet"
         display.update(Event(groups[0], "running", 5))

@@ -2,25 +2,26 @@
 
 import dataclasses
 import io
-from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from lantm.cli.progress import TrainingDisplay
-from lantm.evaluation import Scores
-from lantm.experiments import preset
-from lantm.report import score_row, score_table
+from lantm.evaluation import Measured, Perplexity, Scores
+from lantm.paper import preset
+from lantm.report import score_table
 from lantm.tasks import Lengths
-from lantm.training import EpochReport, Progress
+from lantm.training import EpochReport, Experiment, Progress, score_row, score_rows
 
 EXPERIMENT = dataclasses.replace(preset("bigramFlip[unit=bigrams]", "lantm-invnorm"), seeds=128)
+TEXT = dataclasses.replace(preset("text", "lantm-softmax"), seeds=3)
+SCORES = Scores(Lengths(2, 64), np.array([100.0, 50, 0]), np.array([100.0, 75, 1]), np.zeros(3), problems=1)
 
 
 def scores(low: int, high: int, problems: int, coarse: float, first: float) -> Scores:
     seeds = np.full(128, coarse)
-    return Scores("bigramFlip", Lengths(low, high), seeds, np.full(128, 100.0), np.full(128, first), problems)
+    return Scores(Lengths(low, high), seeds, np.full(128, 100.0), np.full(128, first), problems)
 
 
 def test_the_widest_table_fits() -> None:
@@ -41,25 +42,67 @@ def test_the_widest_table_fits() -> None:
     ]
 
 
-def shown(losses: list[float], diverged: list[bool], terminal: bool = False) -> str:
+def test_a_table_of_perplexities_fits() -> None:
+    """The best seed is the best in validation, also in test; one that diverged has no perplexity."""
+    tests = {
+        "validation": Perplexity(np.log([130.0, 120.0, np.inf]), 73_760),
+        "test": Perplexity(np.log([110.0, 115.5, np.inf]), 82_430),
+    }
     file = io.StringIO()
-    console = Console(file=file, width=80, force_terminal=terminal)
-    test = Scores("copy", Lengths(2, 64), np.array([100.0, 50, 0]), np.array([100.0, 75, 1]), np.zeros(3), problems=1)
-    with TrainingDisplay(console, EXPERIMENT) as display:
-        for epoch in (1, 20, 1500):
-            report = EpochReport(
-                loss=np.array(losses),
-                gradient_norm=np.ones(3),
-                rate=np.full(3, 0.0012345),
-                skipped=np.zeros(3, int),
-                diverged=np.array(diverged),
-            )
-            tests: dict[int, Any] = {1: test, 2: test} if epoch > 1 else {}
-            display.update(Progress(epoch, 1500, report, tests, 36_000.0))
+    Console(file=file, width=80).print(score_table(score_rows(TEXT, tests), "best weights of every seed"))
+    text = file.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "lantm-softmax on text: best weights of every seed" in text
+    assert [line.split() for line in text.splitlines() if "," in line] == [
+        ["lantm-softmax", "validation", "73,760", "120.00", "130.00", "3"],
+        ["test", "82,430", "115.50", "115.50", "3"],
+    ]
+
+
+def progress(
+    epoch: int, losses: list[float], diverged: list[bool], tests: dict[str, Measured], ended: bool = True
+) -> Progress:
+    report = EpochReport(
+        loss=np.array(losses),
+        gradient_norm=np.ones(3),
+        rate=np.full(3, 0.0012345),
+        skipped=np.zeros(3, int),
+        diverged=np.array(diverged),
+    )
+    return Progress(
+        epoch=epoch,
+        epochs=1500,
+        batch=10 if ended else 5,
+        batches=10,
+        loss=report.loss,
+        rate=report.rate,
+        report=report if ended else None,
+        tests=tests,
+        tested=ended and bool(tests),
+        seconds=36_000.0,
+        per_second=1234.5,
+    )
+
+
+def shown(
+    losses: list[float],
+    diverged: list[bool],
+    terminal: bool = False,
+    experiment: Experiment = EXPERIMENT,
+    tests: dict[str, Measured] | None = None,
+) -> str:
+    """Three epochs, of which the first is not tested; within the second the test before it is still known."""
+    file = io.StringIO()
+    found: dict[str, Measured] = tests or {"1x": SCORES, "2x": SCORES}
+    with TrainingDisplay(Console(file=file, width=80, force_terminal=terminal), experiment) as display:
+        display.update(progress(1, losses, diverged, {}))
+        display.update(progress(20, losses, diverged, found, ended=False))
+        for epoch in (20, 1500):
+            display.update(progress(epoch, losses, diverged, found))
     return file.getvalue()
 
 
-def test_progress_in_a_file_is_a_line_a_test() -> None:
+def test_progress_in_a_file_is_a_line_per_test() -> None:
     lines = shown([4.5, 0.25, 6.0], [False] * 3).splitlines()
     assert len(lines) == 4
     assert " ".join(lines[1].split()) == "epoch time loss rate 1x coarse fine solved 2x coarse fine solved"
@@ -80,6 +123,17 @@ def test_a_warning_is_shown_as_it_is() -> None:
     warning = f"{'a long path/' * 10}[run] is damaged: restore it from a copy"
     TrainingDisplay(Console(file=file, width=80), EXPERIMENT).warn(warning)
     assert file.getvalue() == f"warning: {warning}\n"
+
+
+def test_progress_on_a_text() -> None:
+    tests: dict[str, Measured] = {"validation": Perplexity(np.log([150.0, 140.0, np.inf]), 100)}
+    lines = shown(np.log([90.0, 80.0, 100.0]).tolist(), [False] * 3, experiment=TEXT, tests=tests).splitlines()
+    assert lines[1].split() == ["epoch", "time", "rate", "training", "validation", "words/s"]
+    assert lines[2].split() == ["20", "36000", "s", "0.0012", "80.0", "140.0", "1,234"]
+    assert len(lines) == 4
+    assert max(map(len, lines)) <= 80
+    live = shown(np.log([90.0, 80.0, 100.0]).tolist(), [False] * 3, terminal=True, experiment=TEXT, tests=tests)
+    assert "perplexity 80.0, 1,234 words/s" in live
 
 
 def test_progress_on_a_terminal_is_live() -> None:

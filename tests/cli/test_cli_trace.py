@@ -1,17 +1,20 @@
 """`lantm trace` and `lantm video` on a run, a machine of the zoo, and what they refuse."""
 
+import dataclasses
 import json
 import pathlib
 import sys
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from PIL import Image
 
-from lantm import zoo
+from lantm.cli import video
 from lantm.evaluation import record
-from lantm.seeds import RECORD, seed_key
-from lantm.training import load_learners
+from lantm.randomness import RECORD, seed_key
+from lantm.trained import zoo
 
 FILES = {f"{name}.{suffix}" for name in ("keys", "gates", "answer") for suffix in ("png", "svg")}
 
@@ -22,9 +25,8 @@ def test_the_figures_of_a_random_problem(lantm, trained, tmp_path: pathlib.Path)
     said = lantm("trace", trained.folder.path, "--length", 5, "--seed", 2, "--draw", 3, "--out", tmp_path, "--json")
     assert said.status == 0
     result = json.loads(said.out)
-    _, task, _, learners, _ = load_learners(trained.folder)
-    model = jax.tree.map(lambda leaf: leaf[2], learners.best_model)
-    expected = record(model, task.sample(seed_key(3, RECORD), 1, 5, 5))
+    model = jax.tree.map(lambda leaf: leaf[2], trained.result.learners.best_model)
+    expected = record(model, trained.result.source.sample(seed_key(3, RECORD), 1, 5, 5))
     assert result["symbols"] == 6
     assert result["wrong"] == len(expected.wrong)
     assert result["first_mistake"] == expected.first_mistake + 1
@@ -103,14 +105,15 @@ def test_a_video_of_some_epochs_of_a_seed(lantm, trained, tmp_path: pathlib.Path
     assert json.loads(said.out) == {"file": str(out), "seed": 3, "frames": 2, "bytes": out.stat().st_size}
 
 
-def test_the_best_recorded_seed_is_shown(lantm, copy_of_run, tmp_path: pathlib.Path) -> None:
-    folder = copy_of_run()
-    folder.append_metrics(
-        [{"epoch": 6, "seed": seed, "test": "1x", "coarse": 90.0 * (seed == 1), "fine": 0.0} for seed in range(4)]
-        + [{"epoch": 6, "seed": 7, "test": "1x", "coarse": 100.0, "fine": 0.0}]
-    )
+def test_the_best_recorded_seed_is_shown(lantm, trained, copy_of_run, tmp_path: pathlib.Path) -> None:
+    """By the best test, which chooses the machine that every command shows; of those that were recorded."""
+    folder, learners = copy_of_run(), trained.result.learners
+    folder.save_checkpoint(6, learners._replace(best_score=jnp.array([1.0, 90.0, 2.0, 3.0])))
     said = lantm("video", folder.path, "--out", tmp_path / "film.gif", "--json")
-    assert json.loads(said.out)["seed"] == 1, "of those that were recorded"
+    assert json.loads(said.out)["seed"] == 1
+    two_recorded = dataclasses.replace(trained.experiment, recorded_seeds=2)
+    merits = np.array([5.0, 1.0, 90.0, 2.0])
+    assert video._best_recorded(dataclasses.replace(trained.machines, experiment=two_recorded, merits=merits)) == 0
 
 
 def test_videos_that_cannot_be(refused, trained, copy_of_run) -> None:

@@ -2,19 +2,17 @@
 
 import json
 import pathlib
-import re
 import webbrowser
 from collections.abc import Callable
 
 import pytest
+from pages import page_data
 
 from lantm.training import RunFolder
 
 
 def data_of(page: pathlib.Path) -> dict:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    return page_data(page.read_text())
 
 
 def test_view(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
@@ -83,7 +81,7 @@ def test_a_machine_of_the_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest
     assert lantm("view", "copy", "--lengths", 3).status == 0
     assert [problem["name"] for problem in data_of(tmp_path / "view.html")["machines"][0]["problems"]] == ["length 3"]
     data = data_of(tmp_path / "view.html")
-    assert data["title"] == "copy"
+    assert data["title"] == "copy-lantm-invnorm", "its whole name"
     assert len(data["machines"]) == 1
 
 

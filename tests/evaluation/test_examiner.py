@@ -8,10 +8,10 @@ import pytest
 from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.batch import Batch
-from lantm.evaluation import Examiner, Scores
+from lantm.evaluation import Draw, ProblemExaminer, Scores, choosing, reporting
 from lantm.machine import Backend, Model, Output, Schedule
 from lantm.machine.model import Linear
-from lantm.seeds import EVALUATE, TEST, TRAIN, seed_key
+from lantm.randomness import EVALUATE, TEST, TRAIN, seed_key
 from lantm.tasks import Copy, Lengths
 
 TASK = Copy(data_symbols=9, train_lengths=Lengths(2, 6))
@@ -47,6 +47,10 @@ class Crib(Model):
         said = jnp.where(place < self.until, batch.targets, self.constant.astype(int))
         return jax.nn.one_hot(said, TASK.vocabulary)
 
+    @property
+    def learns_start(self) -> bool:
+        return True
+
     def begin(self, batch_size: int, slots: int) -> PyTree:
         raise NotImplementedError
 
@@ -67,69 +71,102 @@ MODELS = jax.tree.map(
 )
 
 
+LENGTHS = {
+    str(lengths): lengths
+    for lengths in (
+        *(Lengths(length, length) for length in (2, 3, 5, 7, 20, LONGEST)),
+        *(Lengths(2, 4), Lengths(2, 6), Lengths(7, 12)),
+    )
+}
+
+
 @pytest.fixture(scope="module")
-def examiner() -> Examiner:
-    return Examiner(TASK, LONGEST, seeds=3, batch_size=4)
+def examiner() -> ProblemExaminer:
+    return ProblemExaminer(TASK, LENGTHS, seeds=3, batch_size=4)
 
 
-def scored(examiner: Examiner, lengths: Lengths, batches: int = 5, purpose: int = TEST, counter: int = 1) -> Scores:
-    return examiner(MODELS, SEEDS, lengths, batches, purpose, counter)
+def scored(
+    examiner: ProblemExaminer, lengths: Lengths, problems: int = 20, purpose: int = TEST, counter: int = 1
+) -> Scores:
+    found = examiner(MODELS, SEEDS, Draw(problems, purpose, counter))[str(lengths)]
+    assert isinstance(found, Scores)
+    assert found.lengths == lengths
+    return found
 
 
-def test_models_whose_scores_are_known(examiner: Examiner) -> None:
+def test_models_whose_scores_are_known(examiner: ProblemExaminer) -> None:
     scores = scored(examiner, Lengths(7, 7))
     assert scores.problems == 20
     np.testing.assert_allclose(scores.coarse, [100, 0, 0])
     np.testing.assert_allclose(scores.fine, [100, 100 / 8, 300 / 8], err_msg="the end symbol counts")
     np.testing.assert_allclose(scores.first_error, [np.nan, 0, 3 / 8])
-    assert scores.row()["solved"] == 1
+    assert scores.solved.tolist() == [True, False, False]
 
 
-def test_short_answers_are_right_before_the_model_errs(examiner: Examiner) -> None:
+def test_problems_are_rounded_up_to_whole_batches(examiner: ProblemExaminer) -> None:
+    assert [scored(examiner, Lengths(7, 7), problems).problems for problems in (1, 4, 5, 8)] == [4, 4, 8, 8]
+
+
+def test_short_answers_are_right_before_the_model_errs(examiner: ProblemExaminer) -> None:
     scores = scored(examiner, Lengths(2, 2))
     np.testing.assert_allclose(scores.coarse, [100, 0, 100], err_msg="two symbols and <e>")
 
 
-def test_one_compilation_serves_many_lengths(examiner: Examiner) -> None:
+def test_one_compilation_serves_many_lengths(examiner: ProblemExaminer) -> None:
     scored(examiner, Lengths(2, 6))
     before = len(traced)
-    for lengths in (Lengths(2, 6), Lengths(7, 12), Lengths(24, 24), Lengths(3, 3)):
-        for counter in (1, 2):
-            np.testing.assert_allclose(scored(examiner, lengths, counter=counter).coarse[0], 100)
+    for counter in (1, 2):
+        found = examiner(MODELS, SEEDS, Draw(20, TEST, counter))
+        assert found.keys() == LENGTHS.keys()
+        for scores in found.values():
+            np.testing.assert_allclose(scores.coarse[0], 100)
     scored(examiner, Lengths(5, 5), purpose=EVALUATE)
     assert len(traced) == before
 
 
-def test_all_lengths_of_a_range_are_drawn(examiner: Examiner) -> None:
+def test_all_lengths_of_a_range_are_drawn() -> None:
+    examiner = ProblemExaminer(TASK, {"1x": Lengths(2, 4)}, seeds=3, batch_size=4)
     problems.clear()
-    scored(examiner, Lengths(2, 4), batches=20)
+    examiner(MODELS, SEEDS, Draw(80, TEST, 1))
     jax.effects_barrier()
     lengths = {int((inputs == TASK.end_of_input).argmax(axis=0)[0]) - 1 for inputs in problems}
     assert lengths == {2, 3, 4}
 
 
-def drawn(examiner: Examiner, purpose: int, counter: int, models: Model = MODELS) -> set[bytes]:
+@pytest.fixture(scope="module")
+def long() -> ProblemExaminer:
+    """Problems of a length at which no two are alike by chance."""
+    return ProblemExaminer(TASK, {"long": Lengths(20, 20)}, seeds=3, batch_size=4)
+
+
+def drawn(examiner: ProblemExaminer, draw: Draw) -> set[bytes]:
     problems.clear()
-    examiner(models, SEEDS, Lengths(20, 20), 5, purpose, counter)
+    examiner(MODELS, SEEDS, draw)
     jax.effects_barrier()
     return {problem.tobytes() for batch in problems for problem in batch.T}
 
 
-def test_problems_are_never_the_same(examiner: Examiner) -> None:
-    tests = [drawn(examiner, purpose, counter) for purpose in (TEST, EVALUATE) for counter in (0, 1, 2)]
+def test_problems_are_never_the_same(long: ProblemExaminer) -> None:
+    tests = [drawn(long, Draw(20, purpose, counter)) for purpose in (TEST, EVALUATE) for counter in (0, 1, 2)]
     trained = set()
     for seed in range(3):
         for at in range(5):
-            batch = TASK.sample(seed_key(seed, TRAIN, 1, at), 4, 20, LONGEST)
+            batch = TASK.sample(seed_key(seed, TRAIN, 1, at), 4, 20, 20)
             trained |= {np.asarray(problem).tobytes() for problem in batch.inputs.T}
     sets = [*tests, trained]
     assert [len(one) for one in sets] == [3 * 5 * 4] * 7, "every seed has its own"
     assert len(set.union(*sets)) == 7 * 60
 
 
-def test_problems_depend_on_the_seed_purpose_and_counter_alone(examiner: Examiner) -> None:
-    again = Examiner(TASK, 21, seeds=3, batch_size=4)  # another compilation, with room for other lengths
-    problems.clear()
+def test_what_is_chosen_by_is_not_what_is_reported(long: ProblemExaminer) -> None:
+    """Nor what the tests of epochs choose weights by; and `lantm eval --draw` has others again."""
+    draws = [choosing(20), reporting(20), reporting(20, 2), *(Draw(20, TEST, epoch) for epoch in (1, 2))]
+    assert len(set.union(*(drawn(long, draw) for draw in draws))) == 5 * 60
+    assert drawn(long, reporting(20)) == drawn(long, reporting(20, draw=1)), "the same again when asked again"
+
+
+def test_problems_depend_on_the_seed_purpose_and_counter_alone(examiner: ProblemExaminer) -> None:
+    again = ProblemExaminer(TASK, {str(Lengths(2, 6)): Lengths(2, 6)}, seeds=3, batch_size=4)  # with less room
     first = scored(examiner, Lengths(2, 6), purpose=EVALUATE)
     second = scored(again, Lengths(2, 6), purpose=EVALUATE)
     np.testing.assert_array_equal(first.fine, second.fine)

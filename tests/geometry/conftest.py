@@ -10,16 +10,7 @@ import pytest
 from lantm.geometry import GEOMETRIES, Geometry, make_geometry
 
 CHECKOUT = pathlib.Path(__file__).parents[2]
-NAMES = [*GEOMETRIES, "translation-1", "translation-3", "translation-8", "examples.helix:Helix"]
-# The same groups, mixed in another way.
-MIXED_OTHERWISE = [
-    "rotation[actions=geodesic]",
-    "scaling-rotation[actions=geodesic]",
-    "se2[actions=geodesic]",
-    "sphere[actions=geodesic,keys=geodesic]",
-    "disk[actions=geodesic,keys=geodesic]",
-    "hyperbolic-2[actions=geodesic,keys=geodesic]",
-]
+NAMES = [*GEOMETRIES, "translation-1", "translation-3", "translation-8", "hyperbolic-2", "examples.helix:Helix"]
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +23,4 @@ def double_precision() -> Iterator[None]:
 @pytest.fixture(scope="module", params=NAMES)
 def geometry(request: pytest.FixtureRequest) -> Geometry:
     with contextlib.chdir(CHECKOUT):  # the example is found from the checkout
-        return make_geometry(request.param)
-
-
-@pytest.fixture(scope="module", params=[*NAMES, *MIXED_OTHERWISE])
-def mixing(request: pytest.FixtureRequest) -> Geometry:
-    """Every geometry, with every way to mix."""
-    with contextlib.chdir(CHECKOUT):
         return make_geometry(request.param)

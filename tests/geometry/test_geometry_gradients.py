@@ -1,7 +1,6 @@
 """Gradients are finite everywhere, in particular where a formula of the paper is singular."""
 
 from collections.abc import Callable
-from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -21,11 +20,6 @@ DTYPE = jnp.float32  # in which machines are trained, and in which least is fini
 @pytest.fixture(scope="module")
 def geometry(geometry: Geometry) -> Compiled:
     return Compiled(geometry)
-
-
-@pytest.fixture(scope="module")
-def mixing(mixing: Geometry) -> Compiled:
-    return Compiled(mixing)
 
 
 def assert_differentiable(function: Callable[..., Array], *arguments: Float[Array, "points _"]) -> None:
@@ -84,35 +78,34 @@ def test_at_free_slots(geometry: Compiled) -> None:
     assert_finite(geometry.squared_distance, keys, jnp.zeros_like(keys))
 
 
-def test_far_out(mixing: Compiled) -> None:
+def test_far_out(geometry: Compiled) -> None:
     """Keys as far as a controller can ask for: near the rim of the disk, near the south pole of the sphere."""
     random = np.random.default_rng(1)
-    raw = random.normal(size=(6, mixing.raw_key_size)) * np.array([1e3, 1e5, 1e7, 1e9, 1e3, 1e5])[:, None]
-    steps = jnp.asarray(1e3 * random.normal(size=(6, mixing.raw_action_size)), DTYPE)
+    raw = random.normal(size=(6, geometry.raw_key_size)) * np.array([1e3, 1e5, 1e7, 1e9, 1e3, 1e5])[:, None]
+    steps = jnp.asarray(1e3 * random.normal(size=(6, geometry.raw_action_size)), DTYPE)
 
     def move_and_measure(raw: Array, steps: Array) -> Array:
-        keys = mixing.key(raw)
-        others = mixing.mix_keys(jnp.full((6, 1), 0.3, DTYPE), keys, keys[::-1])
-        return mixing.squared_distance(mixing.act(mixing.action(steps), keys), others)
+        keys = geometry.key(raw)
+        others = geometry.mix_keys(jnp.full((6, 1), 0.3, DTYPE), keys, keys[::-1])
+        return geometry.squared_distance(geometry.act(geometry.action(steps), keys), others)
 
     assert_finite(move_and_measure, jnp.asarray(raw, DTYPE), steps)
 
 
-@pytest.mark.parametrize("keys", ["projected", "geodesic"])
-def test_between_opposite_points_of_the_sphere(keys: Literal["projected", "geodesic"]) -> None:
-    sphere = Sphere(keys=keys)
+def test_between_opposite_points_of_the_sphere() -> None:
+    sphere = Sphere()
     gates = jnp.array([0.0, 0.5 - 1e-5, 0.5 - 1e-7, 0.5, 0.5 + 1e-9, 0.5 + 1e-6, 1.0], DTYPE)[:, None]
     here = jnp.tile(sphere.key(jnp.array([[50.0, -30.0]], DTYPE)), (len(gates), 1))
     assert_differentiable(sphere.mix_keys, gates, here, -here)
     assert_differentiable(sphere.squared_distance, here, -here)
 
 
-def test_between_opposite_actions(mixing: Compiled) -> None:
+def test_between_opposite_actions(geometry: Compiled) -> None:
     gates = jnp.array([0.0, 0.5 - 1e-5, 0.5 - 1e-7, 0.5, 0.5 + 1e-9, 0.5 + 1e-6, 1.0], DTYPE)[:, None]
-    directions = np.random.default_rng(0).normal(size=(4, mixing.raw_action_size))
+    directions = np.random.default_rng(0).normal(size=(4, geometry.raw_action_size))
     raw = jnp.asarray(np.repeat(directions, len(gates), axis=0), DTYPE)
     gates = jnp.tile(gates, (len(directions), 1))
-    assert_differentiable(mixing.mix_actions, gates, mixing.action(raw), mixing.action(-raw))
+    assert_differentiable(geometry.mix_actions, gates, geometry.action(raw), geometry.action(-raw))
 
 
 def test_inverse_of_raw_zero(geometry: Compiled) -> None:

@@ -21,11 +21,6 @@ def geometry(geometry: Geometry) -> Compiled:
     return Compiled(geometry)
 
 
-@pytest.fixture(scope="module")
-def mixing(mixing: Geometry) -> Compiled:
-    return Compiled(mixing)
-
-
 # Every example is a batch, so that one compilation serves all of them and broadcasting is in use.
 BATCH = 4
 POINTS = 3
@@ -118,59 +113,44 @@ def test_action_law(geometry: Compiled, action_numbers: np.ndarray, key_numbers:
 
 @laws
 @given(raw=points)
-def test_mixing_ends_at_candidate_and_previous(mixing: Compiled, raw: np.ndarray) -> None:
-    candidate, previous, _ = actions_from(mixing, raw)
+def test_mixing_ends_at_candidate_and_previous(geometry: Compiled, raw: np.ndarray) -> None:
+    candidate, previous, _ = actions_from(geometry, raw)
     for gate, expected in ((1.0, candidate), (0.0, previous)):
-        mixed = mixing.mix_actions(jnp.full((BATCH, 1), gate), candidate, previous)
-        assert_same_action(mixing, mixed, expected)
+        mixed = geometry.mix_actions(jnp.full((BATCH, 1), gate), candidate, previous)
+        assert_same_action(geometry, mixed, expected)
 
-    candidate, previous, _ = keys_from(mixing, raw)
+    candidate, previous, _ = keys_from(geometry, raw)
     rounding = 8 * np.finfo(np.float64).eps  # a projection back to the key space may round the last digits
     for gate, expected in ((1.0, candidate), (0.0, previous)):
-        mixed = mixing.mix_keys(jnp.full((BATCH, 1), gate), candidate, previous)
-        np.testing.assert_allclose(mixed, expected, rtol=rounding, atol=rounding * mixing_scale(mixing))
+        mixed = geometry.mix_keys(jnp.full((BATCH, 1), gate), candidate, previous)
+        np.testing.assert_allclose(mixed, expected, rtol=rounding, atol=rounding * key_scale(geometry))
 
 
-def mixing_scale(geometry: Compiled) -> float:
+def key_scale(geometry: Compiled) -> float:
     """How large the numbers of a key are that a rounded one is projected with."""
     return getattr(geometry, "radius", 0.0)
 
 
 @laws
 @given(raw=points, gate=gates)
-def test_mixing_with_itself_changes_nothing(mixing: Compiled, raw: np.ndarray, gate: np.ndarray) -> None:
-    a, *_ = actions_from(mixing, raw)
-    k, *_ = keys_from(mixing, raw)
-    assert_close(mixing, mixing.mix_actions(jnp.asarray(gate), a, a), a)
-    assert_close(mixing, mixing.mix_keys(jnp.asarray(gate), k, k), k)
+def test_mixing_with_itself_changes_nothing(geometry: Compiled, raw: np.ndarray, gate: np.ndarray) -> None:
+    a, *_ = actions_from(geometry, raw)
+    k, *_ = keys_from(geometry, raw)
+    assert_close(geometry, geometry.mix_actions(jnp.asarray(gate), a, a), a)
+    assert_close(geometry, geometry.mix_keys(jnp.asarray(gate), k, k), k)
 
 
 @laws
 @given(raw=points, gate=gates)
-def test_mixtures_stay_in_the_group_and_in_the_key_space(mixing: Compiled, raw: np.ndarray, gate: np.ndarray) -> None:
+def test_mixtures_stay_in_the_group_and_in_the_key_space(geometry: Compiled, raw: np.ndarray, gate: np.ndarray) -> None:
     """What is mixed still has an inverse, and is still where keys are: an isometry moves no distance."""
-    candidate, previous, _ = actions_from(mixing, raw)
-    mixed = mixing.mix_actions(jnp.asarray(gate), candidate, previous)
-    if mixing.isometric:
-        assert_close(mixing, mixing.compose(mixed, mixing.inverse(mixed)), mixing.identity())
-    candidate, previous, _ = keys_from(mixing, raw)
-    key = mixing.mix_keys(jnp.asarray(gate), candidate, previous)
-    assert_close(mixing, mixing.act(mixing.identity(), key), key)
-
-
-def test_geodesics_are_powers_of_the_way(mixing: Compiled) -> None:
-    """From the previous action, 0.3 of the way and 0.7 of it are all of it: exp(0.3 w) exp(0.7 w) = exp(w)."""
-    if getattr(mixing, "actions", None) != "geodesic":
-        pytest.skip("mixes otherwise")
-    raw = np.random.default_rng(3).normal(size=(2, 20, mixing.raw_action_size)) * 30
-    candidate, previous = mixing.action(jnp.asarray(raw))
-
-    def way(gate: float) -> Array:
-        mixed = mixing.mix_actions(jnp.full((20, 1), gate), candidate, previous)
-        return mixing.compose(mixed, mixing.inverse(previous))
-
-    assert_same_action(mixing, mixing.compose(way(0.3), way(0.7)), way(1.0))
-    assert_same_action(mixing, mixing.compose(way(0.4), way(0.4)), way(0.8))
+    candidate, previous, _ = actions_from(geometry, raw)
+    mixed = geometry.mix_actions(jnp.asarray(gate), candidate, previous)
+    if geometry.isometric:
+        assert_close(geometry, geometry.compose(mixed, geometry.inverse(mixed)), geometry.identity())
+    candidate, previous, _ = keys_from(geometry, raw)
+    key = geometry.mix_keys(jnp.asarray(gate), candidate, previous)
+    assert_close(geometry, geometry.act(geometry.identity(), key), key)
 
 
 @laws

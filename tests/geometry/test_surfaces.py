@@ -16,6 +16,7 @@ pytestmark = pytest.mark.usefixtures("double_precision")
 
 SURFACES = [Sphere(radius=2.0), RigidMotion(radius=2.0), Disk(radius=2.0)]
 surfaces = pytest.mark.parametrize("surface", SURFACES, ids=["sphere", "plane", "disk"])
+HALF = jnp.array([0.5])
 
 
 def draw(*shape: int, seed: int = 0, scale: float = 1.5) -> Float[Array, "..."]:
@@ -38,9 +39,8 @@ def test_the_sphere_agrees_with_jaxlie() -> None:
     np.testing.assert_allclose(quaternion(sphere.compose(a, b)), (theirs_a @ theirs_b).wxyz, atol=1e-13)
     np.testing.assert_allclose(quaternion(sphere.inverse(a)), theirs_a.inverse().wxyz, atol=1e-13)
 
-    gate = jnp.linspace(0.0, 1.0, 50)[:, None]
-    mixed = Sphere(radius=2.0, actions="geodesic").mix_actions(gate, a, b)
-    expected = jaxlie.SO3.exp(gate * (theirs_a @ theirs_b.inverse()).log()) @ theirs_b
+    mixed = sphere.mix_actions(HALF, a, b)
+    expected = jaxlie.SO3.exp(HALF * (theirs_a @ theirs_b.inverse()).log()) @ theirs_b
     np.testing.assert_allclose(sphere.act(mixed, key), expected.apply(key), atol=1e-12)
 
 
@@ -57,9 +57,8 @@ def test_the_plane_agrees_with_jaxlie() -> None:
     np.testing.assert_allclose(plane.act(plane.compose(a, b), key), (theirs(a) @ theirs(b)).apply(key), atol=1e-13)
     np.testing.assert_allclose(plane.act(plane.inverse(a), key), theirs(a).inverse().apply(key), atol=1e-13)
 
-    gate = jnp.linspace(0.0, 1.0, 50)[:, None]
-    mixed = RigidMotion(radius=2.0, actions="geodesic").mix_actions(gate, a, b)
-    expected = jaxlie.SE2.exp(gate * (theirs(a) @ theirs(b).inverse()).log()) @ theirs(b)
+    mixed = plane.mix_actions(HALF, a, b)
+    expected = jaxlie.SE2.exp(HALF * (theirs(a) @ theirs(b).inverse()).log()) @ theirs(b)
     np.testing.assert_allclose(plane.act(mixed, key), expected.apply(key), atol=1e-12)
 
 
@@ -97,32 +96,20 @@ def test_actions_are_matrices_of_determinant_one(surface: SurfaceGeometry) -> No
     np.testing.assert_allclose(matrices(surface, surface.inverse(a)), undone, atol=1e-13)
 
 
-@pytest.mark.parametrize("geodesic", [Sphere(2.0, "geodesic"), RigidMotion(2.0, "geodesic"), Disk(2.0, "geodesic")])
-def test_geodesics_of_actions_are_powers_of_matrices(geodesic: SurfaceGeometry) -> None:
-    """At constant speed: exp(gate log(candidate previous^-1)) previous, by eigenvalues. Turns and walks are met."""
-    candidate, previous = geodesic.action(draw(40, 3)), geodesic.action(draw(40, 3, seed=1))
-    way = matrices(geodesic, candidate) @ np.linalg.inv(matrices(geodesic, previous))
-    if geodesic.curvature < 0:
+@surfaces
+def test_mixing_halves_the_way_between_two_actions(surface: SurfaceGeometry) -> None:
+    """The middle is (candidate previous^-1)^(1/2) previous, by eigenvalues; turns and walks are met."""
+    candidate, previous = surface.action(draw(40, 3)), surface.action(draw(40, 3, seed=1))
+    way = matrices(surface, candidate) @ np.linalg.inv(matrices(surface, previous))
+    if surface.curvature < 0:
         trace = np.trace(way, axis1=1, axis2=2).real
         assert (trace < 2).any()
         assert (trace > 2).any()
-    for gate in (0.1, 0.7):
-        mixed = geodesic.mix_actions(jnp.full((40, 1), gate), candidate, previous)
+    middle = surface.mix_actions(HALF, candidate, previous)
+    for mixed, exponent in ((middle, 0.5), (surface.mix_actions(HALF, middle, previous), 0.25)):
         values, vectors = np.linalg.eig(way)
-        power = vectors @ (values[:, None] ** gate * np.eye(2)) @ np.linalg.inv(vectors)
-        np.testing.assert_allclose(matrices(geodesic, mixed), power @ matrices(geodesic, previous), atol=1e-10)
-
-
-@surfaces
-def test_both_ways_to_mix_are_one_way(surface: SurfaceGeometry) -> None:
-    """Projected mixtures lie on the geodesic; halfway they are its middle."""
-    candidate, previous = surface.action(draw(20, 3)), surface.action(draw(20, 3, seed=1))
-    half = jnp.full((20, 1), 0.5)
-    geodesic = type(surface)(radius=surface.radius, actions="geodesic")
-    middle = surface.mix_actions(half, candidate, previous)
-    np.testing.assert_allclose(middle, geodesic.mix_actions(half, candidate, previous), atol=1e-12)
-    quarter = surface.mix_actions(half, middle, previous)
-    np.testing.assert_allclose(quarter, geodesic.mix_actions(half / 2, candidate, previous), atol=1e-12)
+        power = vectors @ (values[:, None] ** exponent * np.eye(2)) @ np.linalg.inv(vectors)
+        np.testing.assert_allclose(matrices(surface, mixed), power @ matrices(surface, previous), atol=1e-10)
 
 
 @surfaces

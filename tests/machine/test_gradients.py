@@ -26,7 +26,7 @@ SOFTMAX = {"weighting": "softmax"}
 def random_like(tree: Any, seed: int) -> Any:
     """The same arrays, full of random numbers."""
     random = np.random.default_rng(seed)
-    return jax.tree.map(lambda leaf: random.normal(size=leaf.shape), tree)
+    return jax.tree.map(lambda leaf: jnp.asarray(random.normal(size=leaf.shape)), tree)
 
 
 # Against the oracle.
@@ -108,8 +108,8 @@ FEATURES = [
 EVERY_GEOMETRY = [
     *GEOMETRIES,
     "translation-3",
-    "sphere[actions=geodesic,keys=geodesic]",
-    "disk[actions=geodesic,keys=geodesic]",
+    "sphere[radius=8]",
+    "disk[radius=8]",
 ]
 WEIGHTINGS = ["invnorm", "softmax[renormalise=true]", "invnorm[power=2,renormalise=true]", "softmax"]
 # Four weightings and five features have no common divisor: they meet in other pairs every time round.

@@ -10,6 +10,7 @@ import pytest
 from agreement import quick, small_lantm
 from jax.sharding import AbstractDevice, AbstractMesh
 
+from lantm.devices import on_cpu
 from lantm.errors import LantmError, SlowerWarning
 from lantm.geometry import Translation
 from lantm.machine import InvNorm, LantmConfig, backend, kernel, recur
@@ -205,7 +206,7 @@ def test_the_default_device_is_honoured_and_traced_for() -> None:
     function(1.0)
     with jax.default_device("cpu"):
         function(1.0)
-        assert backend.on_cpu()
+        assert on_cpu()
     with jax.default_device(first):
         function(1.0)
     function(1.0)

@@ -250,6 +250,6 @@ def test_initial_steps_have_the_given_length() -> None:
 
 def test_gates_that_overshoot_close_and_open_for_good() -> None:
     gate = small_lantm(gate_overshoot=0.1).access.gate
-    assert gate(np.array([-3.0, 3.0])).tolist() == [0, 1]
+    assert gate(jax.numpy.array([-3.0, 3.0])).tolist() == [0, 1]
     slopes = jax.vmap(jax.grad(gate))(np.array([-3.0, 0.0, 3.0]))
     np.testing.assert_allclose(slopes, [0, 1.2 / 4, 0])

@@ -214,7 +214,7 @@ def all_cases(weighting: Weighting) -> Cases:
 @every_weighting
 def test_weights_are_finite_and_sum_to_what_they_should(weighting: Weighting) -> None:
     cases = all_cases(weighting)
-    weights = np.asarray(weighting(*cases))
+    weights = np.asarray(weighting(*map(jnp.asarray, cases)))
     assert np.all(np.isfinite(weights))
     assert np.all(weights >= 0)
     assert np.all(weights[~cases.visible] == 0)
@@ -232,7 +232,7 @@ def test_weights_are_finite_and_sum_to_what_they_should(weighting: Weighting) ->
 @pytest.mark.parametrize("scale", [1.0, 1e4])
 def test_gradients_are_finite(weighting: Weighting, scale: float) -> None:
     """With the cotangents of an ordinary loss, and of one that is about to explode."""
-    cases = all_cases(weighting)
+    cases = Cases(*map(jnp.asarray, all_cases(weighting)))
     cotangent = scale * np.array([1.0, -0.5, 0.3], np.float32) * np.ones_like(cases.distances)
 
     def weights(distances: jax.Array, strengths: jax.Array, temperatures: jax.Array) -> jax.Array:

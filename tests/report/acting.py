@@ -2,8 +2,6 @@
 
 import base64
 import dataclasses
-import json
-import re
 import zlib
 from typing import Any
 
@@ -12,9 +10,11 @@ import numpy as np
 from lantm.evaluation import Heads, Memories, Recording
 from lantm.geometry import make_geometry
 from lantm.report.pages.packing import pack
-from lantm.tasks import make_task
+from lantm.tasks import Corpus, Text, make_task
 
 COPY = make_task("copy")
+WORDS = ("<eos>", "the", "head", "reads", "its", "key", "<unk>")
+TEXT = Text(Corpus(WORDS, *np.zeros((3, 8), np.int32)))
 PLANE = make_geometry("translation")
 
 
@@ -50,6 +50,31 @@ def copying(length: int, wrong: tuple[int, ...] = (), read_gap: float = 1.0, ste
     return Recording(inputs, expected, predicted, heads)
 
 
+def reading(words: str, wrong: tuple[int, ...] = ()) -> Recording:
+    """Reads all words but the last and guesses every next one, each from the memory of the word before.
+
+    A word is written at x = 0, 1, 2...; the read head stands above the memory that it reads.
+    """
+    symbols = np.array([WORDS.index(word) for word in words.split()])
+    steps = len(symbols) - 1
+    time = np.arange(steps)
+    predicted = symbols[1:].copy()
+    predicted[list(wrong)] = WORDS.index("<unk>")
+    x = np.stack([np.maximum(time - 1, 0), time], axis=-1).astype(float)
+    weights = np.zeros((steps, 1, steps))
+    weights[time[1:], 0, time[:-1]] = 1.0
+    heads = Heads(
+        read_heads=1,
+        keys=np.stack([x, np.array([[1.0, 0.0]] * steps)], axis=-1),
+        key_gates=np.zeros((steps, 2)),
+        action_gates=np.ones((steps, 2)),
+        memories=Memories(np.stack([time, 0 * time], axis=-1).astype(float), np.ones(steps), time, 0 * time),
+        seen=np.stack([0 * time, time], axis=-1),
+        read_weights=weights,
+    )
+    return Recording(symbols[:-1], symbols[1:], predicted, heads)
+
+
 def scene(length: int, wrong: tuple[int, ...] = (), **changes: Any) -> dict[str, Any]:
     """The same, packed; `changes` replace parts of it."""
     return pack(copying(length, wrong), COPY, PLANE) | changes
@@ -64,13 +89,6 @@ def elsewhere(recording: Recording, size: int) -> Recording:
 
 def machine(name: str, *scenes: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "problems": [{"name": f"problem {at}", "scene": one} for at, one in enumerate(scenes)]}
-
-
-def page_data(text: str) -> Any:
-    """The data that a page carries."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
 
 
 def unpacked(data: str) -> bytes:

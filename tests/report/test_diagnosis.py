@@ -108,6 +108,15 @@ def test_what_cannot_be_said_is_left_out() -> None:
     assert "line" not in words(acting.copying(1)), "one read is no line"
 
 
+def test_a_text() -> None:
+    """Every word is read and every next one guessed: there is no line of reads that answers."""
+    words = "the head reads its key <eos>"
+    assert diagnose(acting.reading(words), acting.TEXT, acting.PLANE) == ["All 5 words are right."]
+    assert diagnose(acting.reading(words, wrong=(1, 4)), acting.TEXT, acting.PLANE) == [
+        "2 of the 5 words are wrong. The first mistake is word 2, where it says “<unk>” instead of “reads”."
+    ]
+
+
 def test_several_read_heads() -> None:
     """The one that stays close to the memories is told of."""
     recording = acting.copying(20)

@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from acting import copying
@@ -221,7 +222,7 @@ def test_long_answers_are_folded(tmp_path: pathlib.Path) -> None:
 def worked(symbols: list[int], predicted: list[int], task: str) -> Recording:
     """A recording of arithmetic: digits of the input and of what was said, both in the order of time."""
     kind = make_task(task)
-    expected = np.asarray(kind.layout(np.array([symbols]), len(symbols) // 2).targets)[-len(predicted) :, 0]
+    expected = np.asarray(kind.layout(jnp.array([symbols]), len(symbols) // 2).targets)[-len(predicted) :, 0]
     inputs = np.array([kind.start, *symbols, *[kind.end_of_input] * len(predicted)])
     return Recording(inputs, expected, np.array(predicted), None)
 

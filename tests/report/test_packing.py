@@ -5,6 +5,7 @@ import dataclasses
 import acting
 import numpy as np
 import pytest
+from pages import page_data
 
 from lantm.geometry import make_geometry
 from lantm.report.pages.document import json_in_html, page
@@ -62,7 +63,7 @@ def test_a_page_is_whole() -> None:
     assert "alert(1)" in text
     assert "http://" not in text
     assert "https://" not in text
-    assert acting.page_data(text) == {"name": "</script><script>alert(1)</script>"}
+    assert page_data(text) == {"name": "</script><script>alert(1)</script>"}
 
 
 def test_json_has_no_word_for_infinity() -> None:

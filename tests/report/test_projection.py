@@ -1,5 +1,6 @@
 """How key spaces are drawn."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -25,7 +26,7 @@ def test_a_plane_is_itself(name: str) -> None:
 @pytest.mark.parametrize("name", ["disk", "sphere[radius=2]", "hyperbolic-3"])
 def test_a_space_with_a_rim_is_drawn_inside_it(name: str) -> None:
     geometry = make_geometry(name)
-    points = np.asarray(geometry.key(5 * keys(geometry.raw_key_size)))
+    points = np.asarray(geometry.key(jnp.asarray(5 * keys(geometry.raw_key_size))))
     flat = projection(geometry, points)
     assert flat.equal
     assert flat.bounded
@@ -36,7 +37,7 @@ def test_a_space_with_a_rim_is_drawn_inside_it(name: str) -> None:
     assert bool(net) == name.startswith("sphere")
     np.testing.assert_allclose(np.linalg.norm(rim, axis=-1), geometry.rim)
     drawn = flat.place(points, np.zeros(50))
-    np.testing.assert_array_equal(drawn, geometry.plane_coordinates(points))
+    np.testing.assert_array_equal(drawn, geometry.plane_coordinates(jnp.asarray(points)))
     assert (np.linalg.norm(drawn, axis=-1) <= geometry.rim).all()
 
 

@@ -5,16 +5,18 @@ import json
 import pathlib
 from collections.abc import Callable
 
-import acting
 import numpy as np
 import pytest
 from opened import Opened
+from pages import page_data
 
+from lantm.errors import LantmError
 from lantm.evaluation import Scores
-from lantm.report.pages import Machines, run_report
+from lantm.report.pages import run_report
 from lantm.report.pages.run_report import report_lengths, report_page, try_report, write_report
 from lantm.tasks import Lengths, make_task
-from lantm.training import RunFolder
+from lantm.trained import Trained
+from lantm.training import RunFolder, score_rows
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -26,26 +28,24 @@ def run(trained, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     path.mkdir()
     for name in ("experiment.json", "metrics.jsonl"):
         (path / name).write_bytes((trained.folder.path / name).read_bytes())
-    rows = [scores.row() | {"scale": f"{scale}x"} for scale, scores in trained.result.scores.items()]
+    rows = score_rows(trained.experiment, trained.result.tests)
     folder = RunFolder.open(path)
     folder.write_summary({"rows": rows, "epoch": 6, "seconds": 12.0})
     return folder
 
 
 @pytest.fixture(scope="module")
-def machines(trained) -> Machines:
-    learners = trained.result.learners
-    task = trained.experiment.build_task()
-    return Machines(trained.experiment, task, learners.best_model, learners.seed, 6)
+def machines(trained, run: RunFolder) -> Trained:
+    return dataclasses.replace(trained.machines, name=str(run.path), folder=run)
 
 
 @pytest.fixture(scope="module")
-def text(run: RunFolder, machines: Machines) -> str:
-    return report_page(run, machines)
+def text(machines: Trained) -> str:
+    return report_page(machines)
 
 
 def test_what_it_says(text: str, trained) -> None:
-    data = acting.page_data(text)
+    data = page_data(text)
     assert data["title"] == HOSTILE
     assert [row["scale"] for row in data["rows"]] == ["1x", "2x"]
     for row in data["rows"]:
@@ -56,8 +56,8 @@ def test_what_it_says(text: str, trained) -> None:
     assert by_length["problems"] == 128
     assert np.shape(by_length["coarse"]) == np.shape(by_length["fine"]) == (4, 8)
     assert np.shape(by_length["intervals"]) == (4, 8, 2)
-    merit = np.mean(by_length["coarse"], axis=1) + 0.01 * np.mean(by_length["fine"], axis=1)
-    assert merit[data["best"]] == merit.max()
+    merit = trained.machines.merits
+    assert merit[data["best"]] == merit.max(), "the seed that every command takes for the best"
     assert merit[data["worst"]] == merit.min()
     assert data["best"] != data["worst"], "also when all are as good"
     losses = {(row["epoch"], row["seed"]): row["loss"] for row in trained.folder.metrics() if "loss" in row}
@@ -86,7 +86,7 @@ def test_it_opens(open_page: Callable[..., Opened], text: str) -> None:
     assert "of 4" in page.text(".tile strong")
     assert page.page.locator(".wide-table tr").count() == 3
     assert page.page.locator("svg.chart").count() == 5, "coarse, fine, loss, and the tests at 1x and 2x"
-    assert page.page.locator("svg.chart").first.locator("path.line").count() == 4, "a curve a seed"
+    assert page.page.locator("svg.chart").first.locator("path.line").count() == 4, "a curve per seed"
     assert page.page.locator("svg.chart").first.locator("path.band").count() == 2
     assert page.page.locator(".reason").count() == 2
     assert page.page.locator(".pane").count() == 2
@@ -96,7 +96,7 @@ def test_it_opens(open_page: Callable[..., Opened], text: str) -> None:
 
 
 def test_a_curve_tells_its_numbers(open_page: Callable[..., Opened], text: str) -> None:
-    page, data = open_page(text), acting.page_data(text)
+    page, data = open_page(text), page_data(text)
     chart = page.page.locator("svg.chart").first
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
@@ -125,12 +125,12 @@ def test_the_words_follow_the_problem(open_page: Callable[..., Opened], text: st
 
 
 def test_a_run_of_one_seed_that_is_not_complete(
-    open_page: Callable[..., Opened], run: RunFolder, machines: Machines, tmp_path: pathlib.Path
+    open_page: Callable[..., Opened], machines: Trained, tmp_path: pathlib.Path
 ) -> None:
-    alone = dataclasses.replace(machines.experiment, seeds=1, first_seed=2)
-    folder = RunFolder.create(tmp_path / "run", alone, {})
-    models = run_report.one_of(machines.models, slice(2, 3))
-    page = open_page(report_page(folder, Machines(alone, machines.task, models, machines.seeds[2:3], 4)))
+    alone = machines.seed(2)
+    folder = RunFolder.create(tmp_path / "run", alone.experiment, {})
+    history = folder.history(alone.experiment)
+    page = open_page(report_page(dataclasses.replace(alone, folder=folder, history=history, epoch=4)))
     assert page.text(".unfinished") == "Training is not complete: epoch 4 of 6."
     assert page.page.locator(".tile").count() == 0
     assert page.page.locator(".pane").count() == 1
@@ -143,7 +143,7 @@ def test_lengths_keep_to_the_task() -> None:
 
 
 def scores(length: int, coarse: float, first_error: float) -> Scores:
-    return Scores("copy", Lengths(length, length), np.array([coarse]), np.array([99.0]), np.array([first_error]), 100)
+    return Scores(Lengths(length, length), np.array([coarse]), np.array([99.0]), np.array([first_error]), 100)
 
 
 def test_scores_in_words() -> None:
@@ -157,27 +157,66 @@ def test_scores_in_words() -> None:
     assert run_report._in_words(0, [bad]).startswith("It solves no length that was tried. At length 8")
 
 
-def test_what_goes_wrong_is_a_warning(run: RunFolder, machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_is_a_warning(run: RunFolder, machines: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings: list[str] = []
     for error in (OSError("the disk\nis full"), RuntimeError("RESOURCE_EXHAUSTED"), KeyboardInterrupt()):
         monkeypatch.setattr(run_report, "report_page", lambda *_, error=error: (_ for _ in ()).throw(error))
-        assert try_report(run, machines, warnings.append) is None
+        assert try_report(machines, warnings.append) is None
     assert "the report was not written (the disk is full): lantm report '" in warnings[0]
     assert "(KeyboardInterrupt)" in warnings[2]
     assert not (run.path / "report.html").exists()
 
 
-def test_it_is_written_into_the_folder(run: RunFolder, machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_written_into_the_folder(run: RunFolder, machines: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_report, "report_page", lambda *_: "a page")
-    assert write_report(run, machines) == run.path / "report.html"
+    assert write_report(machines) == run.path / "report.html"
     assert (run.path / "report.html").read_text() == "a page"
     (run.path / "report.html").unlink()
+    with pytest.raises(LantmError, match="is a single machine: a report is made of a run folder"):
+        write_report(machines.best)
 
 
-def test_a_summary_that_is_no_json(run: RunFolder, machines: Machines, tmp_path: pathlib.Path) -> None:
+def test_a_summary_that_is_no_json(run: RunFolder, machines: Trained, tmp_path: pathlib.Path) -> None:
     folder = RunFolder.create(tmp_path / "run", machines.experiment, {})
     (folder.path / "summary.json").write_text("{")
     warnings: list[str] = []
-    assert try_report(folder, machines, warnings.append) is None
+    assert try_report(dataclasses.replace(machines, folder=folder), warnings.append) is None
     assert "cannot be read as JSON" in warnings[0]
     assert json.loads((run.path / "summary.json").read_text()) == run.summary()
+
+
+def test_the_report_of_a_text(open_page: Callable[..., Opened], trained_text) -> None:
+    """Perplexities in place of scores, and the words that the machines read and guessed."""
+    folder = trained_text.folder
+    folder.write_summary({"rows": score_rows(trained_text.experiment, trained_text.result.tests), "epoch": 3})
+    try:
+        written = report_page(trained_text.machines)
+    finally:
+        (folder.path / "summary.json").unlink()
+    data = page_data(written)
+    row = trained_text.result.tests["validation"].figures(data["best"])
+    page = open_page(written)
+    titles = page.page.locator("main h2").all_inner_texts()
+    assert titles == ["Scores", "Learning", "The best and the worst machine, and why", "Settings"]
+    assert page.page.locator(".tile strong").all_inner_texts()[0] == f"{row['perplexity']:.2f}"
+    cells = page.page.locator(".wide-table tr").nth(1).locator("td").all_inner_texts()
+    assert cells[:3] == ["validation", "105", f"{row['perplexity']:.2f}"]
+    assert page.page.locator("svg.chart").count() == 2, "loss and perplexity"
+    assert page.page.locator("svg.chart").nth(1).locator("path.line").count() == 2, "a curve per seed"
+    assert "words are wrong" in page.text(".reason")
+    scene = data["machines"][0]["problems"][data["first"]]["scene"]
+    pane = page.page.locator(".pane").first
+    assert pane.locator('[data-row="input"] .cell').all_inner_texts() == scene["inputs"]
+    guessed = [one for pair in zip(scene["expected"], scene["predicted"], strict=True) for one in pair]
+    assert pane.locator('[data-row="answer"] .cell b').all_inner_texts() == guessed
+    assert "It reads “" in page.text(".words")
+    for canvas in ("canvas.keys", "canvas.heat", "canvas.lanes"):
+        assert page.ink(canvas) > 200, canvas
+
+
+def test_it_fits_a_narrow_window(open_page: Callable[..., Opened], text: str) -> None:
+    page = open_page(text)
+    page.narrow()
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.assert_one_below_the_other(".pane .head", ".pane .tape", ".pane .words", ".pane .maps", ".pane .timeline")
+    page.assert_one_below_the_other(".bar", ".panes", ".controls", ".groups")

@@ -7,13 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from acting import COPY, PLANE, copying
+from acting import COPY, PLANE, TEXT, copying, reading
 from PIL import Image
 
 from lantm.errors import LantmError
 from lantm.report.figures.canvas import style
 from lantm.report.figures.scene import Scene
-from lantm.report.figures.video import Reel, frames, steady, write_gif, write_mp4
+from lantm.report.figures.video import Reel, _Screen, frames, steady, write_gif, write_mp4
 from lantm.report.projection import projection
 
 LENGTH = 12
@@ -28,7 +28,7 @@ def reel(epochs: int = 5, **changes) -> Reel:
         "epochs": list(range(1, epochs + 1)),
         "recordings": [copying(LENGTH, tuple(range(epochs - at - 1))) for at in range(epochs)],
         "losses": {epoch: 2.0**-epoch for epoch in range(1, epochs + 1)},
-        "tests": {2: {"1x": (50.0, 60.0)}, 4: {"1x": (70.0, 80.0), "2x": (1.0, 2.0)}},
+        "tests": {2: {"1x": "50% coarse"}, 4: {"1x": "70% coarse", "2x": "1% coarse"}},
     }
     return Reel(**settings | changes)
 
@@ -47,6 +47,27 @@ def test_a_frame_an_epoch_shows_its_mistakes() -> None:
     assert {picture.shape for picture in pictures} == {(480, 720, 3)}
     found = [black_in_the_last_row(picture) for picture in pictures]
     np.testing.assert_allclose(found, [4 / 13, 3 / 13, 2 / 13, 1 / 13, 0], atol=0.02)
+
+
+def test_the_latest_test_is_told() -> None:
+    """And the loss of the epoch; of a text, words are counted."""
+    with style():
+        screen = _Screen(reel())
+        told = []
+        for at in range(5):
+            screen.frame(at)
+            told.append([text.get_text() for text in screen._words if text.get_text()])
+    assert told[0] == ["epoch 1", "loss 0.5000", "not tested yet", "here: 4 of 13 symbols wrong"]
+    assert told[2] == ["epoch 3", "loss 0.1250", "1x: 50% coarse", "here: 2 of 13 symbols wrong"]
+    assert told[4][2:] == ["1x: 70% coarse", "2x: 1% coarse", "here: none of 13 symbols wrong"]
+    words = [reading("the head reads its key", wrong) for wrong in ((0, 2), ())]
+    with style():
+        screen = _Screen(reel(2, task=TEXT, recordings=words, tests={1: {"validation": "perplexity 9.0"}}))
+        screen.frame(0)
+    assert [text.get_text() for text in screen._words][2:4] == [
+        "validation: perplexity 9.0",
+        "here: 2 of 4 words wrong",
+    ]
 
 
 def test_heads_that_move_are_seen_to_move() -> None:

@@ -9,7 +9,8 @@ import pytest
 from opened import Opened
 
 from lantm.geometry import make_geometry
-from lantm.report.pages.viewer import viewer_page
+from lantm.report.pages.training import recorded_training
+from lantm.report.pages.viewer import Machine, exhibit, sampled_problems, viewer_page
 
 Open = Callable[..., Opened]
 
@@ -262,6 +263,69 @@ def test_a_machine_without_a_memory(open_page: Open) -> None:
     assert page.page.locator("canvas.keys").first.is_hidden()
     page.press("m")
     assert "Symbol 3 of the answer: “~”, wrong, “#” was expected." in page.text(".words")
+
+
+def test_a_text(open_page: Open) -> None:
+    """Every step reads a word, in the row of the input, and guesses the next one, in that of the answer."""
+    words = "the head reads its key <eos> the head"
+    scene = acting.pack(acting.reading(words, wrong=(3,)), acting.TEXT, acting.PLANE)
+    page = open_page(page_of(acting.machine("seed 0", scene)))
+    rows = {row: page.page.locator(f'[data-row="{row}"] .cell') for row in ("input", "answer")}
+    assert rows["input"].all_inner_texts() == words.split()[:-1]
+    expected = [words.split()[1:], [*words.split()[1:4], "<unk>", *words.split()[5:]]]
+    assert rows["answer"].locator("b").all_inner_texts() == [
+        one for pair in zip(*expected, strict=True) for one in pair
+    ]
+    assert page.text(".verdict") == "✕ 1 of 7 wrong, the first is word 4"
+    assert page.text("output").startswith("step 3 of 6 · word 4/7"), "it begins with the first mistake"
+    assert [cell.get_attribute("data-step") for cell in page.page.locator(".cell.current").all()] == ["3", "3"]
+    said = page.text(".words")
+    assert "It reads “its”, written as memory 3 with strength 1.00; read most for the guess of step 5, “the”" in said
+    assert "It guesses “<unk>”, wrong, “key” comes next, from the reading of step 2: memory 1 “head” 100%" in said
+    for canvas in ("canvas.keys", "canvas.heat", "canvas.lanes"):
+        assert page.ink(canvas) > 500, canvas
+
+    def glowing(row: str) -> list[str | None]:
+        shown = rows[row].locator("xpath=self::*[contains(@style, 'glow')]").all()
+        return [cell.get_attribute("data-step") for cell in shown]
+
+    assert (glowing("input"), glowing("answer")) == (["1"], []), "the word that was read for it"
+    rows["input"].nth(2).hover()
+    page.settle()
+    assert (glowing("input"), glowing("answer")) == (["0"], ["4"]), "and the guess that it is read for"
+    page.page.mouse.move(2, 2)
+    page.press("Home")
+    assert page.text(".words").startswith("Step 0. It reads “the”, written as memory 0")
+    assert page.text(".words").endswith("It guesses “head”, right.")
+    page.press("End")
+    assert page.text("output").startswith("step 6 of 6 · word 7/7")
+    right = acting.pack(acting.reading(words), acting.TEXT, acting.PLANE)
+    assert open_page(page_of(acting.machine("seed 0", right))).text(".verdict") == "✓ all right 7 words guessed"
+
+
+def test_a_machine_trained_on_a_text(open_page: Open, trained_text) -> None:
+    """With a memory that forgets: what its steps read, and its training, epoch by epoch."""
+    trained = trained_text.machines
+    problems = sampled_problems(trained.source, [12])
+    machine = Machine("seed 3", trained.source, trained.model(3), problems, recorded_training(trained, 3, 3))
+    page = open_page(page_of(exhibit(machine)))
+    assert page.page.locator('[data-row="input"] .cell').count() == 12
+    for step in range(12):
+        page.press("Home", *["ArrowRight"] * step)
+        assert page.text(".words").startswith(f"Step {step}. It reads “")
+    page.press("ArrowDown")
+    page.page.locator("output", has_text="epoch 2").wait_for()
+    assert page.page.locator('[data-row="input"] .cell').count() == 4
+
+
+def test_it_fits_a_narrow_window(open_page: Open) -> None:
+    machines = [acting.machine(f"seed {seed}", acting.scene(40)) for seed in range(2)]
+    page = open_page(page_of(*machines, chosen=(0, 1)))
+    page.narrow()
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 420
+    parts = (".head", ".tape", ".words", ".keyspace", ".keyspace + .keyspace", ".timeline")
+    page.assert_one_below_the_other(".masthead", *(f".pane:first-child {part}" for part in parts))
+    page.assert_one_below_the_other(".pane:first-child", ".pane:last-child", ".controls")
 
 
 HOSTILE = "</script x></script><!--<img src=x onerror=\"alert(1)\"><b onmouseover='alert(2)'>&lt;"

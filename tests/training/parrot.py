@@ -9,13 +9,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
-from lantm.machine import Model, Output, Schedule
+from lantm.machine import LantmConfig, Model, Output, Schedule
 from lantm.machine.backend import Backend
 from lantm.machine.model import Linear
-from lantm.seeds import INITIALISE, seed_key
+from lantm.randomness import INITIALISE, seed_key
 from lantm.tasks import Task
-from lantm.training import EpochReport, Learner, Recipe
-from lantm.training.learner import train_epoch
+from lantm.training import EpochReport, Experiment, Learner, Recipe
+from lantm.training.learner import begin, close_epoch, train_batches
+from lantm.training.material import Material, ProblemMaterial
 
 
 class Parrot(Model):
@@ -29,6 +30,10 @@ class Parrot(Model):
         self.embedding = jax.random.normal(embedding_key, (vocabulary, width))
         self.readout = Linear(width, vocabulary, readout_key)
 
+    @property
+    def learns_start(self) -> bool:
+        return True
+
     def begin(self, batch_size: int, slots: int) -> PyTree:
         return None
 
@@ -41,18 +46,21 @@ class Parrot(Model):
         return self(batch)
 
 
+def experiment(recipe: Recipe, seeds: int = 1) -> Experiment:
+    """What a material and a learner are made for; its machine stands in for the parrot."""
+    return Experiment("copy", "lantm-invnorm", LantmConfig(cells=1, embedding=1, memory_width=1), recipe, seeds=seeds)
+
+
 def learners(recipe: Recipe, task: Task, seeds: list[int]) -> Learner:
-    """Parrots before their first epoch, one a seed."""
+    """Parrots before their first epoch, one per seed."""
+    material = ProblemMaterial(experiment(recipe), task)
 
-    def begin(seed: Int[Array, ""]) -> Learner:
+    def started(seed: Int[Array, ""]) -> Learner:
         model = Parrot(task.vocabulary, seed_key(seed, INITIALISE))
-        zero = jnp.zeros((), jnp.int32)
-        infinite, least = jnp.full((), jnp.inf), jnp.full((), -1.0)
-        recent = jnp.full((recipe.validation_memory,), -1.0)
-        optimiser = recipe.transform().init(model)
-        return Learner(seed, model, optimiser, jnp.ones(()), infinite, zero, recent, model, least, zero)
+        usual = begin(experiment(recipe), material, task.vocabulary, seed)
+        return usual._replace(model=model, best_model=model, optimiser=recipe.transform().init(model))
 
-    return jax.vmap(begin)(jnp.asarray(seeds, jnp.int32))
+    return jax.vmap(started)(jnp.asarray(seeds, jnp.int32))
 
 
 def run_epochs(
@@ -62,11 +70,22 @@ def run_epochs(
     return _program(recipe, task, epochs, one_by_one)(started)
 
 
+def train_epoch(
+    recipe: Recipe, material: Material, learner: Learner, epoch: Int[Array, ""]
+) -> tuple[Learner, EpochReport]:
+    """A whole epoch of one seed."""
+    none, all_batches = jnp.asarray(0, jnp.int32), jnp.asarray(material.batches, jnp.int32)
+    learner = train_batches(recipe, material, learner, material.data, epoch, none, all_batches)
+    return close_epoch(recipe, learner, jnp.asarray(material.counts), epoch)
+
+
 @functools.cache
 def _program(recipe: Recipe, task: Task, epochs: int, one_by_one: bool) -> Any:
+    material = ProblemMaterial(experiment(recipe), task)
+
     def epoch(learners: Learner, at: Int[Array, ""]) -> tuple[Learner, EpochReport]:
         def one(learner: Learner) -> tuple[Learner, EpochReport]:
-            return train_epoch(recipe, task, learner, at)
+            return train_epoch(recipe, material, learner, at)
 
         return jax.lax.map(one, learners) if one_by_one else jax.vmap(one)(learners)
 

@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from parrot import train_epoch
 
 from lantm.machine import LantmConfig
 from lantm.training import Experiment, Recipe
-from lantm.training.learner import begin, train_epoch
+from lantm.training.learner import begin
+from lantm.training.material import ProblemMaterial
 
 RECIPE = Recipe(learning_rate=0.02, clip=1.0, epochs=12, batches=20, batch_size=8)
 
@@ -22,8 +24,9 @@ def test_the_loss_falls(geometry: str) -> None:
     )
     experiment = Experiment("copy[data_symbols=6]", "lantm-invnorm", machine, RECIPE, seeds=1, lengths=(2, 3))
     task = experiment.build_task()
-    one_epoch = jax.jit(partial(train_epoch, RECIPE, task))
-    learner, losses = begin(experiment, task, jnp.int32(0)), []
+    material = ProblemMaterial(experiment, task)
+    one_epoch = jax.jit(partial(train_epoch, RECIPE, material))
+    learner, losses = begin(experiment, material, task.vocabulary, jnp.int32(0)), []
     for epoch in range(1, RECIPE.epochs + 1):
         learner, report = one_epoch(learner, jnp.asarray(epoch))
         assert int(report.skipped) == 0, "every gradient was finite"

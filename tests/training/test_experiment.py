@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lantm.errors import LantmError
-from lantm.experiments import MODELS, preset
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.seeds import SEEDS
+from lantm.paper.presets import MODELS, preset
+from lantm.randomness import SEEDS
 from lantm.tasks import TASKS, Lengths
-from lantm.training import Experiment, Recipe
+from lantm.training import Experiment, Member, Recipe
 
 
 def as_json(experiment: Experiment) -> dict[str, Any]:
@@ -133,14 +133,57 @@ def test_what_is_no_record(values: Any) -> None:
 
 
 def test_parts_that_do_not_fit_together() -> None:
-    with pytest.raises(LantmError, match="lstm does not have a LantmConfig"):
+    with pytest.raises(LantmError, match=r"lstm does not have this machine.* lantm-softmax"):
         dataclasses.replace(EXPERIMENT, model="lstm")
-    with pytest.raises(LantmError, match="lantm-invnorm does not have a LstmConfig"):
+    with pytest.raises(LantmError, match=r"lantm-invnorm does not have this machine.* lstm"):
         dataclasses.replace(EXPERIMENT, model="lantm-invnorm", machine=LstmConfig())
-    with pytest.raises(LantmError, match="lantm-invnorm does not have the weighting softmax"):
+    with pytest.raises(LantmError, match=r"lantm-invnorm does not have this machine.* lantm-softmax"):
         dataclasses.replace(EXPERIMENT, model="lantm-invnorm")
     with pytest.raises(LantmError, match="turn mixed_lengths or memory_limit off"):
         Experiment("copy", "lantm-invnorm", LantmConfig(memory_limit=100), Recipe(mixed_lengths=True))
+
+
+def test_members() -> None:
+    """Machines that differ in more than their seeds are numbered from 0 on."""
+    members = (Member(7, 0.1), Member(7, 0.2), Member(3, 0.1))
+    experiment = dataclasses.replace(EXPERIMENT, members=members, seeds=3, first_seed=0)
+    assert list(experiment.seed_numbers) == [0, 1, 2]
+    assert Experiment.from_json(as_json(experiment)) == experiment
+    with pytest.raises(LantmError, match="there are 3 members: give as many seeds, with 0 as the first"):
+        dataclasses.replace(experiment, seeds=2)
+    with pytest.raises(LantmError, match="the seed of a member is -1"):
+        Member(-1, 0.1)
+    with pytest.raises(LantmError, match="the learning_rate of a member is 0"):
+        Member(1, 0.0)
+
+
+def test_the_place_of_a_seed() -> None:
+    assert [EXPERIMENT.seed_index(seed) for seed in (2, 3, 4)] == [0, 1, 2]
+    with pytest.raises(LantmError, match="there is no seed 5: the run has 2 to 4"):
+        EXPERIMENT.seed_index(5)
+
+
+# Records of earlier versions.
+
+
+def test_settings_that_are_now_fixed_may_have_that_value() -> None:
+    values = copy.deepcopy(VALUES)
+    values["recipe"] |= {"select_scales": [], "patience": 20}
+    assert Experiment.from_json(values) == EXPERIMENT
+
+
+@pytest.mark.parametrize(
+    ("part", "setting", "value"),
+    [("recipe", "select_scales", [1]), ("recipe", "patience", 5), ("machine", "squash_keys", True)],
+)
+def test_settings_of_earlier_versions_with_other_values_are_refused_by_name(
+    part: str, setting: str, value: Any
+) -> None:
+    values = copy.deepcopy(VALUES)
+    values[part][setting] = value
+    message = refusal(values)
+    assert f"{part}.{setting} is" in message
+    assert "no longer has that setting" in message
 
 
 def test_seeds_stay_below_the_one_that_stands_for_all() -> None:

@@ -159,9 +159,9 @@ def test_a_curriculum_with_a_focus_is_part_the_hardest_and_part_all_there_is() -
         ("batch_size", [0]),
         ("test_every", [0]),
         ("test_batches", [0]),
-        ("patience", [0]),
+        ("steps", [0, 2**31]),
+        ("starts", [0]),
         ("test_scales", [(), (0,), (1, -2)]),
-        ("select_scales", [(4,), (1, 3)]),
     ],
 )
 def test_bad_values_are_refused_by_name(field: str, values: list[Any]) -> None:

@@ -11,9 +11,9 @@ import pytest
 from lantm.errors import LantmError
 from lantm.evaluation import Recording, record
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.seeds import RECORD, seed_key
+from lantm.randomness import RECORD, seed_key
 from lantm.training import Experiment, Recipe, RunFolder, load_learners, recordings, train
-from lantm.training.checkpoint import named_arrays
+from lantm.weight_files import named_arrays
 
 
 def flat(recording: Recording) -> list[np.ndarray]:
@@ -26,8 +26,10 @@ def flat(recording: Recording) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_the_last_is_what_the_last_weights_do(trained, seed: int) -> None:
-    epoch, found = list(trained.folder.recordings(seed))[-1]
-    experiment, task, last, learners, _ = load_learners(trained.folder)
+    experiment = trained.experiment
+    task = experiment.build_task()
+    epoch, found = list(trained.folder.recordings(task, seed))[-1]
+    last, learners, _ = load_learners(trained.folder, experiment, task)
     assert epoch == last == 6
     longest = experiment.lengths[1]
     batch = task.sample(seed_key(seed, RECORD, epoch), 1, longest, longest)
@@ -40,7 +42,7 @@ def test_the_last_is_what_the_last_weights_do(trained, seed: int) -> None:
 
 
 def test_every_epoch_has_another_problem_and_another_machine(trained) -> None:
-    seen = [recording for _, recording in trained.folder.recordings(0)]
+    seen = [recording for _, recording in trained.folder.recordings(trained.result.source, 0)]
     assert len({recording.inputs.tobytes() for recording in seen}) == 6
     assert len({recording.heads.keys.tobytes() for recording in seen}) == 6
     for recording in seen:
@@ -52,31 +54,32 @@ def test_training_does_not_notice(tiny: Experiment, trained, tmp_path: pathlib.P
     silent = dataclasses.replace(tiny, recorded_seeds=0)
     folder = RunFolder.create(tmp_path / "run", silent, {})
     train(silent, folder)
-    expected, found = named_arrays(load_learners(trained.folder)[3]), named_arrays(load_learners(folder)[3])
+    task = tiny.source()
+    expected, found = (named_arrays(load_learners(one, tiny, task)[1]) for one in (trained.folder, folder))
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, name)
     assert not folder.recordings_path.exists()
     with pytest.raises(LantmError, match=r"recordings of no seeds only, not of seed 0: .*--recorded-seeds"):
-        list(folder.recordings(0))
+        list(folder.recordings(folder.experiment().source(), 0))
 
 
 def test_no_room_to_wait(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights that may not be set aside are run at once; and some seeds are enough."""
     monkeypatch.setattr(recordings, "_ROOM", 1)
-    experiment, task, _, learners, _ = load_learners(trained.folder)
-    some = dataclasses.replace(experiment, recorded_seeds=2)
+    some = dataclasses.replace(trained.experiment, recorded_seeds=2)
+    task, learners = trained.result.source, trained.result.learners
     recorder = recordings.Recorder(some, task, tmp_path)
     recorder.add(5, learners.model, np.arange(some.seeds))
     recorder.add(6, learners.model, np.arange(some.seeds))
     recorder.write()
     assert [(first, last) for first, last, _ in recordings.files(tmp_path)] == [(5, 5), (6, 6)]
-    found = dict(recordings.load_recordings(tmp_path, some, seed=1))
-    expected = dict(trained.folder.recordings(1))
+    found = dict(recordings.load_recordings(tmp_path, some, task, seed=1))
+    expected = dict(trained.folder.recordings(task, 1))
     for one, another in zip(flat(found[6]), flat(expected[6]), strict=True):
         np.testing.assert_array_equal(one, another)
     assert found[5].heads.keys.tobytes() != expected[5].heads.keys.tobytes(), "other weights"
     with pytest.raises(LantmError, match="of seeds 0 to 1 only, not of seed 2"):
-        list(recordings.load_recordings(tmp_path, some, seed=2))
+        list(recordings.load_recordings(tmp_path, some, task, seed=2))
 
 
 def test_what_is_beyond_the_checkpoint_is_forgotten(copy_of_run: Callable[[], RunFolder]) -> None:
@@ -89,7 +92,7 @@ def test_what_is_beyond_the_checkpoint_is_forgotten(copy_of_run: Callable[[], Ru
         "epochs-000003-000004.safetensors",
         "notes.txt",
     ]
-    assert [epoch for epoch, _ in folder.recordings(0)] == [1, 2, 3, 4]
+    assert [epoch for epoch, _ in folder.recordings(folder.experiment().source(), 0)] == [1, 2, 3, 4]
 
 
 def test_a_damaged_file(copy_of_run: Callable[[], RunFolder]) -> None:
@@ -97,7 +100,7 @@ def test_a_damaged_file(copy_of_run: Callable[[], RunFolder]) -> None:
     path = folder.recordings_path / "epochs-000003-000004.safetensors"
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(LantmError, match=r"000003-000004\.safetensors is damaged"):
-        list(folder.recordings(0))
+        list(folder.recordings(folder.experiment().source(), 0))
 
 
 def test_an_lstm_is_recorded_too(tiny: Experiment, tmp_path: pathlib.Path) -> None:
@@ -109,7 +112,7 @@ def test_an_lstm_is_recorded_too(tiny: Experiment, tmp_path: pathlib.Path) -> No
     recorder.add(1, models, np.arange(experiment.seeds))
     recorder.write()
     recorder.write()  # nothing is left to be written
-    [(epoch, found)] = recordings.load_recordings(tmp_path, experiment, seed=5)
+    [(epoch, found)] = recordings.load_recordings(tmp_path, experiment, task, seed=5)
     assert epoch == 1
     assert found.heads is None
     assert found.expected[:-1].tolist() == found.inputs[1:5].tolist()
@@ -121,7 +124,7 @@ def test_a_run_without_recordings_has_none(copy_of_run: Callable[[], RunFolder])
     for _, _, path in recordings.files(folder.recordings_path):
         path.unlink()
     folder.recordings_path.rmdir()
-    assert list(folder.recordings(0)) == []
+    assert list(folder.recordings(folder.experiment().source(), 0)) == []
 
 
 def test_problems_of_different_sizes(tmp_path: pathlib.Path) -> None:
@@ -134,7 +137,7 @@ def test_problems_of_different_sizes(tmp_path: pathlib.Path) -> None:
     recorder = recordings.Recorder(experiment, task, tmp_path)
     for epoch in range(1, 7):
         recorder.add(epoch, models, np.arange(experiment.seeds))
-    found = dict(recordings.load_recordings(tmp_path, experiment, seed=0))
+    found = dict(recordings.load_recordings(tmp_path, experiment, task, seed=0))
     assert len({recording.answer_start for recording in found.values()}) > 1
     model = jax.tree.map(lambda leaf: leaf[0], models)
     for epoch, recording in found.items():
@@ -142,3 +145,47 @@ def test_problems_of_different_sizes(tmp_path: pathlib.Path) -> None:
         np.testing.assert_array_equal(recording.heads.seen, expected.heads.seen)
         for one, another in zip(flat(recording), flat(expected), strict=True):
             np.testing.assert_allclose(one, another, rtol=2e-3, atol=1e-4)
+
+
+# Texts.
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_the_last_of_a_text_is_what_the_last_weights_do(trained_text, seed: int) -> None:
+    """One piece of the validation text per epoch; the machine writes at every step and guesses at every step."""
+    text, folder = trained_text.result.source, trained_text.folder
+    found = dict(folder.recordings(text, seed))
+    assert list(found) == [1, 2, 3]
+    assert len({recording.inputs.tobytes() for recording in found.values()}) > 1
+    learners = load_learners(folder, trained_text.experiment, text)[1]
+    model = jax.tree.map(lambda leaf: leaf[seed - 3], learners.model)
+    expected = record(model, text.sample(seed_key(seed, RECORD, 3), 1, 4, 4))
+    assert found[3].answer_start == 0
+    assert found[3].steps == 4
+    np.testing.assert_array_equal(found[3].inputs[1:], found[3].expected[:-1], "every word is guessed, then read")
+    np.testing.assert_array_equal(found[3].heads.seen, expected.heads.seen)
+    for one, another in zip(flat(found[3]), flat(expected), strict=True):
+        np.testing.assert_allclose(one, another, rtol=2e-3, atol=1e-4)
+
+
+def test_training_on_a_text_does_not_notice(trained_text, tmp_path: pathlib.Path) -> None:
+    silent = dataclasses.replace(trained_text.experiment, recorded_seeds=0)
+    folder = RunFolder.create(tmp_path / "run", silent, {})
+    result = train(silent, folder)
+    expected, found = (named_arrays(one.learners) for one in (trained_text.result, result))
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, name)
+    assert not folder.recordings_path.exists()
+
+
+def test_a_resumed_training_on_a_text_records_every_epoch_once(trained_text, tmp_path: pathlib.Path) -> None:
+    experiment, text = trained_text.experiment, trained_text.result.source
+    folder = RunFolder.create(tmp_path / "run", experiment, {})
+    epochs: list[int] = []
+    train(experiment, folder, watch=lambda progress: epochs.append(progress.epoch), stop=lambda: 2 in epochs)
+    train(experiment, folder, resume=True)
+    ours, theirs = (list(one.recordings(text, 4)) for one in (folder, trained_text.folder))
+    assert [epoch for epoch, _ in ours] == [epoch for epoch, _ in theirs] == [1, 2, 3]
+    for (_, one), (_, another) in zip(ours, theirs, strict=True):
+        for array, expected in zip(flat(one), flat(another), strict=True):
+            np.testing.assert_array_equal(array, expected)

@@ -1,5 +1,6 @@
 """A run that was stopped and resumed ends like one that was not: the same weights, the same metrics."""
 
+import dataclasses
 import pathlib
 from collections.abc import Callable
 
@@ -9,18 +10,28 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lantm.training import Experiment, Progress, RunFolder, load_learners, train
-from lantm.training.checkpoint import named_arrays
+from lantm.training import Experiment, Learner, Progress, Result, RunFolder, load_learners, loop, train
+from lantm.weight_files import named_arrays
 
 
 def stops_after(epochs: int) -> tuple[Callable[[], bool], Callable[[Progress], None]]:
     """A question and a watcher: stop once so many epochs were seen."""
     seen: list[int] = []
-    return (lambda: len(seen) >= epochs), (lambda progress: seen.append(progress.epoch))
+
+    def watch(progress: Progress) -> None:
+        if progress.report is not None:
+            seen.append(progress.epoch)
+
+    return (lambda: len(seen) >= epochs), watch
+
+
+def learners_in(folder: RunFolder) -> Learner:
+    experiment = folder.experiment()
+    return load_learners(folder, experiment, experiment.source())[1]
 
 
 def assert_same_run(folder: RunFolder, trained) -> None:
-    expected, found = named_arrays(load_learners(trained.folder)[3]), named_arrays(load_learners(folder)[3])
+    expected, found = (named_arrays(learners_in(one)) for one in (trained.folder, folder))
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, f"{name} bit for bit")
     assert metrics(folder) == metrics(trained.folder)
@@ -31,12 +42,21 @@ def assert_same_run(folder: RunFolder, trained) -> None:
 
 def assert_same_recordings(folder: RunFolder, other: RunFolder, seed: int) -> None:
     """Every epoch once, with the same in it, however the epochs are shared out over files."""
-    ours, theirs = list(folder.recordings(seed)), list(other.recordings(seed))
+    task = folder.experiment().source()
+    ours, theirs = list(folder.recordings(task, seed)), list(other.recordings(task, seed))
     assert [epoch for epoch, _ in ours] == [epoch for epoch, _ in theirs] == [1, 2, 3, 4, 5, 6]
     for (_, one), (_, another) in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one.inputs, another.inputs)
         np.testing.assert_array_equal(one.predicted, another.predicted)
         np.testing.assert_array_equal(one.heads.keys, another.heads.keys)
+
+
+def assert_same_tests(result: Result, other: Result) -> None:
+    assert result.tests.keys() == other.tests.keys() == {"1x", "2x"}
+    for label, scores in result.tests.items():
+        np.testing.assert_array_equal(scores.coarse, other.tests[label].coarse)
+        np.testing.assert_array_equal(scores.fine, other.tests[label].fine)
+    np.testing.assert_equal(dataclasses.asdict(result.history), dataclasses.asdict(other.history))
 
 
 def metrics(folder: RunFolder) -> bytes:
@@ -47,7 +67,7 @@ def stopped(experiment: Experiment, path: pathlib.Path, epochs: int) -> RunFolde
     folder = RunFolder.create(path, experiment, {})
     stop, watch = stops_after(epochs)
     result = train(experiment, folder, stop=stop, watch=watch)
-    assert (result.epoch, result.complete, result.scores) == (epochs, False, {})
+    assert (result.epoch, result.complete, result.tests) == (epochs, False, {})
     return folder
 
 
@@ -56,16 +76,49 @@ def test_stopped_and_resumed(tiny: Experiment, trained, tmp_path: pathlib.Path, 
     folder = stopped(tiny, tmp_path / "run", epochs)
     assert folder.has_checkpoint() == (epochs > 0)
     if epochs:
-        assert load_learners(folder)[2] == epochs, "nothing that was trained is lost"
+        assert load_learners(folder, tiny, tiny.source())[0] == epochs, "nothing that was trained is lost"
     warnings: list[str] = []
     result = train(tiny, folder, resume=True, warn=warnings.append)
     assert result.complete
     assert result.epoch == 6
     assert warnings == []
     assert_same_run(folder, trained)
-    for scale, scores in result.scores.items():
-        np.testing.assert_array_equal(scores.coarse, trained.result.scores[scale].coarse)
-        np.testing.assert_array_equal(scores.fine, trained.result.scores[scale].fine)
+    assert_same_tests(result, trained.result)
+
+
+@pytest.mark.parametrize("damaged", [False, True], ids=["from the newest checkpoint", "from the one before it"])
+def test_stopped_within_an_epoch_and_resumed(
+    tiny: Experiment,
+    trained,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    batches_per_call: Callable[[int], None],
+    damaged: bool,
+) -> None:
+    """One batch per call, stopped after the first of the two of epoch 4; the checkpoint before is that of epoch 3."""
+    batches_per_call(1)
+    monkeypatch.setattr(loop, "_SECONDS_PER_CHECKPOINT", 0.0 if damaged else 60.0)
+    folder = RunFolder.create(tmp_path / "run", tiny, {})
+    reached: list[tuple[int, int]] = [(0, 0)]
+    result = train(
+        tiny,
+        folder,
+        watch=lambda progress: reached.append((progress.epoch, progress.batch)),
+        stop=lambda: reached[-1] == (4, 1),
+    )
+    assert reached[1:] == [(epoch, batch) for epoch in (1, 2, 3, 4) for batch in (1, 2)][:-1]
+    assert (result.epoch, result.complete) == (3, False)
+    learners = learners_in(folder)
+    assert np.asarray(learners.batch).tolist() == [1] * 4
+    assert np.asarray(learners.losses)[:, 0].all()
+    if damaged:
+        newest = folder.path / "checkpoints" / "epoch-000003.safetensors"
+        newest.write_bytes(newest.read_bytes()[:-7])
+    warnings: list[str] = []
+    resumed = train(tiny, folder, resume=True, warn=warnings.append)
+    assert len(warnings) == damaged
+    assert_same_run(folder, trained)
+    assert_same_tests(resumed, trained.result)
 
 
 def test_killed_between_the_lines(tiny: Experiment, trained, copy_of_run: Callable[[], RunFolder]) -> None:
@@ -94,7 +147,7 @@ def test_a_complete_run_is_not_trained_on(tiny: Experiment, trained, copy_of_run
 def test_a_seed_that_diverges_in_a_run(tiny: Experiment, trained, tmp_path: pathlib.Path) -> None:
     """From epoch 2 on one seed of four is not finite: it is counted in the metrics, the others do not notice."""
     folder = stopped(tiny, tmp_path / "run", 2)
-    learners = load_learners(folder)[3]
+    learners = learners_in(folder)
     bias = learners.model.readout.bias.at[1].set(jnp.nan)
     broken = learners._replace(model=eqx.tree_at(lambda model: model.readout.bias, learners.model, bias))
     folder.save_checkpoint(2, broken)

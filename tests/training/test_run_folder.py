@@ -12,8 +12,8 @@ import pytest
 import safetensors.numpy
 
 from lantm.errors import LantmError
-from lantm.training import Experiment, RunFolder, load_learners, train
-from lantm.training.checkpoint import named_arrays
+from lantm.training import Experiment, Learner, RunFolder, load_learners, train
+from lantm.weight_files import named_arrays
 
 Copier = Callable[[], RunFolder]
 
@@ -35,6 +35,7 @@ def test_what_is_in_it(trained) -> None:
         "experiment.json",
         "metrics.jsonl",
         "recordings",
+        "seconds.json",
         "tensorboard",
     ]
     assert [file.name for file in checkpoints(trained.folder)] == [
@@ -43,7 +44,7 @@ def test_what_is_in_it(trained) -> None:
     ], "the last two"
     assert trained.folder.experiment() == trained.experiment
     rows = list(trained.folder.metrics())
-    assert len(rows) == 6 * 4 + 3 * 2 * 4, "a line an epoch a seed, and a line a test a seed"
+    assert len(rows) == 6 * 4 + 3 * 2 * 4, "a line per epoch and seed, and a line per test and seed"
     epochs = [row for row in rows if "test" not in row]
     assert [(row["epoch"], row["seed"]) for row in epochs] == [(e, s) for e in range(1, 7) for s in range(4)]
     assert set(epochs[0]) == {"epoch", "seed", "loss", "gradient_norm", "rate", "skipped", "diverged"}
@@ -53,9 +54,15 @@ def test_what_is_in_it(trained) -> None:
     assert set(tests[0]) == {"epoch", "seed", "test", "coarse", "fine"}
 
 
+def load(folder: RunFolder) -> tuple[int, Learner, list[str]]:
+    """The newest whole checkpoint of a run."""
+    experiment = folder.experiment()
+    return load_learners(folder, experiment, experiment.source())
+
+
 def test_the_newest_checkpoint_holds_what_was_trained(trained) -> None:
-    experiment, task, epoch, learners, warnings = load_learners(trained.folder)
-    assert (experiment, task, epoch, warnings) == (trained.experiment, trained.experiment.build_task(), 6, [])
+    epoch, learners, warnings = load(trained.folder)
+    assert (epoch, warnings) == (6, [])
     expected = named_arrays(trained.result.learners)
     found = named_arrays(learners)
     assert found.keys() == expected.keys()
@@ -72,7 +79,7 @@ def test_a_run_is_never_overwritten(tiny: Experiment, tmp_path: pathlib.Path) ->
     path = tmp_path / "a" / "run"
     RunFolder.create(path, tiny, {"lantm": "0"})
     before = (path / "experiment.json").read_bytes()
-    with pytest.raises(LantmError, match="holds a run already: go on with --resume, or choose another --out"):
+    with pytest.raises(LantmError, match="holds a run already: continue it with --resume, or choose another --out"):
         RunFolder.create(path, tiny, {})
     assert (path / "experiment.json").read_bytes() == before
     assert RunFolder.open(path).provenance() == {"lantm": "0"}
@@ -112,8 +119,8 @@ def test_an_experiment_that_cannot_be_read(tmp_path: pathlib.Path, text: str) ->
 
 def test_a_run_without_a_checkpoint_says_what_to_do(tiny: Experiment, tmp_path: pathlib.Path) -> None:
     folder = RunFolder.create(tmp_path / "run", tiny, {})
-    with pytest.raises(LantmError, match=r"no checkpoint yet: train on with --resume .*run"):
-        load_learners(folder)
+    with pytest.raises(LantmError, match=r"no checkpoint yet: continue training with --resume .*run"):
+        load(folder)
 
 
 # Checkpoints.
@@ -131,7 +138,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(copy_of_run: Copier) 
     folder = copy_of_run()
     older, newest = checkpoints(folder)
     flip(newest)
-    _, _, epoch, _, warnings = load_learners(folder)
+    epoch, _, warnings = load(folder)
     assert epoch == 4
     assert len(warnings) == 1
     assert str(newest) in warnings[0]
@@ -139,14 +146,14 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(copy_of_run: Copier) 
 
     flip(older)
     with pytest.raises(LantmError, match=r"no usable checkpoint: .*epoch-000006.* damaged"):
-        load_learners(folder)
+        load(folder)
 
 
 def test_a_checkpoint_under_a_wrong_name(copy_of_run: Copier) -> None:
     folder = copy_of_run()
     older, newest = checkpoints(folder)
     shutil.copy(older, newest)
-    _, _, epoch, _, warnings = load_learners(folder)
+    epoch, _, warnings = load(folder)
     assert epoch == 4
     assert "it is not of epoch 6" in warnings[0]
 
@@ -157,7 +164,7 @@ def test_a_checkpoint_of_another_machine(copy_of_run: Copier) -> None:
     values["experiment"]["machine"]["cells"] = 7
     (folder.path / "experiment.json").write_text(json.dumps(values))
     with pytest.raises(LantmError, match=r"no usable checkpoint: .* holds another kind of machine"):
-        load_learners(folder)
+        load(folder)
 
 
 def test_a_missing_and_an_additional_tensor(copy_of_run: Copier) -> None:
@@ -168,9 +175,9 @@ def test_a_missing_and_an_additional_tensor(copy_of_run: Copier) -> None:
     arrays = safetensors.numpy.load_file(newest)
     bias = arrays.pop("model.readout.bias")
     safetensors.numpy.save_file(arrays, newest, metadata)
-    assert "lacks 'model.readout.bias'" in load_learners(folder)[-1][0]
+    assert "lacks 'model.readout.bias'" in load(folder)[-1][0]
     safetensors.numpy.save_file({**arrays, "model.readout.bias": bias, "wings": bias}, newest, metadata)
-    assert "has 'wings' besides" in load_learners(folder)[-1][0]
+    assert "has 'wings' besides" in load(folder)[-1][0]
 
 
 # Metrics.
@@ -208,8 +215,28 @@ def test_training_does_not_hide_that_it_cannot_write(
         train(tiny, folder)
 
 
-def test_a_run_of_another_kind(tiny: Experiment, tmp_path: pathlib.Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", tiny, {})
-    assert folder.record("task") == json.loads(json.dumps(tiny.to_json()))
-    with pytest.raises(LantmError, match=r"another kind \(task, not language\)"):
-        folder.record("language")
+def test_the_last_epoch_of_the_metrics(trained, tmp_path: pathlib.Path) -> None:
+    assert trained.folder.last_epoch() == 6
+    folder = RunFolder(tmp_path)
+    assert folder.last_epoch() == 0, "none yet"
+    folder.append_metrics([{"epoch": epoch, "note": "x" * 50} for epoch in range(1, 300)])
+    with open(tmp_path / "metrics.jsonl", "ab") as file:
+        file.write(b'{"epoch": 300, "lo')
+    assert folder.last_epoch() == 299, "the last whole line"
+
+
+def test_seconds_are_added_up(tmp_path: pathlib.Path) -> None:
+    folder = RunFolder(tmp_path)
+    assert folder.seconds == 0
+    folder.add_seconds(1.5)
+    folder.add_seconds(2.25)
+    assert folder.seconds == pytest.approx(3.75, abs=0.06)
+    (tmp_path / "seconds.json").write_text("{")
+    assert folder.seconds == 0
+
+
+def test_summaries(tmp_path: pathlib.Path) -> None:
+    folder = RunFolder(tmp_path)
+    assert folder.summary() == {}
+    folder.write_summary({"rows": [1]})
+    assert folder.summary() == {"rows": [1]}

@@ -9,12 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from parrot import train_epoch
 
 from lantm.machine import LantmConfig
 from lantm.tasks import Batch, Programs
 from lantm.tasks.grammar import understand
 from lantm.training import Experiment, Recipe, RunFolder, load_learners, train
-from lantm.training.learner import begin, train_epoch
+from lantm.training.learner import begin
+from lantm.training.material import ProblemMaterial
 from lantm.training.recordings import load_recordings
 
 RECIPE = Recipe(
@@ -71,7 +73,7 @@ def test_a_resumed_run_ends_in_the_same_weights_and_rate(run: RunFolder, tmp_pat
     stops = iter([False] * 5 + [True])
     assert not train(EXPERIMENT, folder, stop=lambda: next(stops)).complete
     assert train(EXPERIMENT, folder, resume=True).complete
-    whole, resumed = (load_learners(one)[3] for one in (run, folder))
+    whole, resumed = (load_learners(one, EXPERIMENT, EXPERIMENT.source())[1] for one in (run, folder))
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(resumed), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -79,8 +81,8 @@ def test_a_resumed_run_ends_in_the_same_weights_and_rate(run: RunFolder, tmp_pat
 def test_recordings_are_cut_to_their_own_programs(run: RunFolder) -> None:
     task = Programs()
     sizes = set()
-    for _, recording in load_recordings(run.recordings_path, EXPERIMENT, 0):
-        text = "".join(task.symbol_name(symbol) for symbol in recording.inputs[1 : recording.answer_start])
+    for _, recording in load_recordings(run.recordings_path, EXPERIMENT, EXPERIMENT.source(), 0):
+        text = "".join(task.symbol_name(symbol) for symbol in recording.inputs[1 : recording.answer_start].tolist())
         program = understand(text)
         assert task.decode_answer(recording.expected) == str(program.answer)
         assert len(recording.expected) == len(recording.predicted) == len(str(program.answer)) + 1
@@ -107,8 +109,11 @@ def loops(jaxpr: Any) -> Iterator[Any]:
 def seeds_wait_for_each_other(task: Programs) -> bool:
     """Whether some loop of an epoch ends when the last of its seeds is done, and not for all at once."""
 
+    material = ProblemMaterial(EXPERIMENT, task)
+
     def epoch(seed: Any) -> Any:
-        return train_epoch(RECIPE, task, begin(EXPERIMENT, task, seed), jnp.asarray(1))[1]
+        learner = begin(EXPERIMENT, material, task.vocabulary, seed)
+        return train_epoch(RECIPE, material, learner, jnp.asarray(1))[1]
 
     conditions = loops(jax.make_jaxpr(jax.vmap(epoch))(jnp.arange(3)).jaxpr)
     found = [condition.outvars[0].aval.shape != () for condition in conditions]

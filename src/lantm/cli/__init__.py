@@ -1,25 +1,28 @@
-"""The command line: `lantm COMMAND ...`, one module a command, loaded when it is called."""
+"""The command line: `lantm COMMAND ...`, one module per command, loaded when it is called."""
 
+import contextlib
 import importlib
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, LantmWarning
 
 COMMANDS = {
     "demo": "watch a machine learn to copy, in a few minutes on a laptop",
     "solve": "let a trained machine answer a problem of yours",
-    "train": "train a machine, many seeds at once, into a run folder",
-    "eval": "score a run at any lengths, on fresh problems",
-    "report": "what a run came to, as a page: curves, machines at work, why they fail",
+    "train": "train machines on a task or a text, many seeds at once, into a run folder",
+    "eval": "score trained machines at any lengths on fresh problems, or on a text",
+    "report": "the results of a run as a page: curves, machines at work, why they fail",
     "view": "a page that shows machines at work, step by step, to be opened from disk",
-    "trace": "draw what a machine does with a problem: keys, gates, answer",
-    "video": "watch a machine learn: one frame an epoch, as GIF or MP4",
-    "language": "train and test machines on a text, such as the Penn Treebank",
+    "trace": "draw what a machine does with a problem or a text: keys, gates, answer",
+    "video": "watch a machine learn: one frame per epoch, as GIF or MP4",
     "reproduce": "a table of the paper, ours beside theirs, pass or fail",
-    "sweep": "a grid of experiments, trained on one machine or many, interrupted and resumed at will",
+    "sweep": "a grid of experiments, on one machine or many, interrupted and resumed at will",
     "zoo": "the trained machines that ship with the package",
-    "info": "what there is: tasks, models, geometries, recipes; parameters of a model",
+    "info": "tasks, models, geometries and recipes; the parameters of a model",
 }
 
 _HELP = """usage: lantm COMMAND ...
@@ -35,7 +38,7 @@ Try first:
   lantm eval runs/copy --scales 1 2 4
   lantm solve runs/copy "hello, world"
 
-lantm COMMAND --help says what a command takes. Mistakes in what was asked for end with status 2.
+lantm COMMAND --help describes a command. Usage errors exit with status 2.
 """
 
 
@@ -56,32 +59,50 @@ def main(arguments: list[str] | None = None) -> int:
         if command not in COMMANDS:
             raise LantmError(f"unknown command {command!r}: known are {', '.join(COMMANDS)}")
         module = importlib.import_module(f"lantm.cli.{command}")
-        importlib.import_module("lantm.seeds").use_all_cores()
-        return module.main(rest)
+        importlib.import_module("lantm.devices").use_all_cores()
+        with _warnings_in_one_line():
+            return int(module.main(rest))
     except LantmError as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
         print("lantm: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has gone, as in `lantm eval ... | head`
+    except BrokenPipeError:  # the output was closed, as in `lantm eval ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as error:  # a disk that is full, a folder that is not ours to read
+    except OSError as error:  # a full disk, a folder without permission
         return _refuse(str(error))
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
         return _refuse("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
-    except SystemExit as ending:  # --help, or a reader of a table that has gone
+    except SystemExit as ending:  # --help, or the output of a table was closed
         return int(ending.code or 0)
 
 
+@contextlib.contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Shows our own warnings in one line, without their place in the code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LantmWarning)
+        show = warnings.showwarning
+
+        def shown(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:
+            if issubclass(category, LantmWarning):
+                print(f"lantm: warning: {message}", file=sys.stderr)
+            else:
+                show(message, category, *others, **more)
+
+        warnings.showwarning = shown
+        yield
+
+
 def _refuse(reason: str) -> int:
-    """Says in one line why not."""
+    """Prints an error in one line; returns the exit status."""
     print(f"lantm: {' '.join(reason.split())}", file=sys.stderr)
     return 2
 
 
 def entry() -> None:
-    """What the installed script calls."""
+    """The entry point of the installed script."""
     sys.exit(main())

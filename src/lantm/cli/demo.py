@@ -6,14 +6,15 @@ import pathlib
 from lantm.cli import eval as eval_command
 from lantm.cli import solve, train
 from lantm.cli.parse import parse
-from lantm.experiments import preset
+from lantm.files import free_path
+from lantm.paper import preset
 
 _INTRODUCTION = """A Lie access machine learns to copy: it reads up to 64 symbols, then has to say them all again.
 Its memory lives in a plane; one head writes along a line there, another learns to go back and read along it.
 """
 _CONCLUSION = """
 1x are the lengths it was trained on; 2x and 4x it has never seen.
-Everything is in {run}. Go on with:
+Everything is in {run}. What to try next:
   lantm view {run} --open
   lantm solve {run} "your own text"
   lantm eval {run} --lengths 100 200 400
@@ -27,7 +28,7 @@ class Arguments:
     """Watch a machine learn to copy, see how far beyond its training it can go, and let it answer."""
 
     out: pathlib.Path = pathlib.Path("runs/demo")
-    """The run folder to make; a number is added if there is one."""
+    """The run folder to make; a number is appended if there is one."""
     seeds: int = 4
     """How many machines learn side by side."""
 
@@ -35,10 +36,10 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "demo", arguments)
-    # What is wrong with the flags is said before anything else.
+    # Errors in the flags are reported first.
     dataclasses.replace(preset("copy", "lantm-invnorm", "demo"), seeds=chosen.seeds)
     print(_INTRODUCTION)
-    run = str(train.free_folder(chosen.out))
+    run = str(free_path(chosen.out))
     status = train.main(["copy", "--recipe", "demo", "--seeds", str(chosen.seeds), "--out", run])
     if status:
         return status

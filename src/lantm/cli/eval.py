@@ -1,48 +1,51 @@
-"""`lantm eval`: score a run at any lengths."""
+"""`lantm eval`: score trained machines at any lengths, or on a text."""
 
 import dataclasses
-import json
 import pathlib
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 from rich.console import Console
 
-from lantm.cli.machines import open_machines
+from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
-from lantm.evaluation import Examiner
+from lantm.files import write_json
 from lantm.provenance import provenance
-from lantm.report import score_row, score_table
-from lantm.seeds import EVALUATE
-from lantm.tasks import Lengths, Task
-from lantm.tasks.base import LONGEST_TEXT
-from lantm.training import Experiment
-from lantm.training.checkpoint import write_whole
+from lantm.report import score_table
+from lantm.tasks import Source, Task, Text
+from lantm.trained import Which, lengths_or_parts
+from lantm.training import Experiment, score_rows
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Score every seed of a run at any lengths, on fresh problems.
+    """Score every seed of a run at any lengths, on fresh problems; for a text, the perplexity of every seed.
 
     Lengths and scales are compiled once, together. 1x are the lengths trained on, 2x the range above them up
-    to twice the longest, and from 3x on exactly that multiple of the longest.
+    to twice the longest, and from 3x on exactly that multiple of the longest. Where inputs are long, machines read
+    through an index, which bounds its own error.
+
+    A text is read in columns side by side, each from the initial state; state and memory are carried along a column.
+    --batch-size 1 reads it from beginning to end in one column.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
     """The run folder, or a machine of the zoo: its name, its task's, or a file."""
     task: str | None = None
     """Score on another task of the same symbols: programs[kinds=loop], reverse for a machine that copies."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it has moved."""
     lengths: tuple[int, ...] = ()
     """Exact lengths to score at."""
     scales: tuple[int, ...] = ()
     """Multiples of the training lengths to score at; the task's usual ones (1 2 4) when neither are given."""
     problems: int = 3200
     """Problems at each, rounded up to whole batches."""
-    batch_size: int = 32
-    """Problems a batch; all problems of a batch have one length."""
-    weights: Literal["best", "last"] = "best"
+    batch_size: int | None = None
+    """Problems per batch, all of one length (32); columns of a text (as in training)."""
+    weights: Which = "best"
     """The weights with the best periodic test, or the last ones."""
     draw: int = 1
     """Which fresh problems: another number draws others."""
@@ -55,64 +58,52 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "eval", arguments)
-    if chosen.problems < 1 or chosen.batch_size < 1:
-        raise LantmError("problems and batch-size are whole numbers from 1 on")
+    for name, value in (("problems", chosen.problems), ("batch-size", chosen.batch_size)):
+        if value is not None and value < 1:
+            raise LantmError(f"{name} is {value}: give a whole number from 1 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    machines = open_machines(chosen.run)
-    experiment, task = machines.experiment, machines.task
+    machines = open_trained(chosen.run, chosen.data)
+    experiment, source = machines.experiment, machines.source
     if chosen.task is not None:
-        experiment = dataclasses.replace(experiment, task=chosen.task)
-        task = _other_task(task, experiment)
-    asked = _asked(task, chosen)
-    examiner = Examiner(task, max(lengths.largest for _, lengths in asked), experiment.seeds, chosen.batch_size)
-    models = machines.weights(chosen.weights)
-    batches = -(-chosen.problems // chosen.batch_size)
-    console = Console(stderr=True)
-    rows = []
-    with console.status("compiling") as status:
-        for label, lengths in asked:
-            status.update(f"scoring at {label}")
-            scores = examiner(models, machines.seeds, lengths, batches, EVALUATE, chosen.draw)
-            rows.append(score_row(experiment, label, scores))
+        experiment = dataclasses.replace(experiment, task=chosen.task, text=None)
+        source = _other_task(source, experiment)
+    tests = lengths_or_parts(source, chosen.scales, chosen.lengths)
+    with Console(stderr=True).status(f"scoring at {', '.join(tests)}"):
+        scores = machines.scores(
+            chosen.scales, chosen.lengths, chosen.problems, chosen.batch_size, chosen.weights, chosen.draw, source
+        )
+    rows = score_rows(experiment, scores)
     if chosen.save:
         record = {
             "command": published("eval", arguments),
             "rows": rows,
-            "experiment": machines.experiment.to_json(),
+            "experiment": machines.experiment.published(),
             "epoch": machines.epoch,
             "weights": chosen.weights,
             "trained": machines.trained,
             "scored": provenance(),
         }
-        write_whole(chosen.save, (json.dumps(record, indent=2) + "\n").encode())
+        if isinstance(source, Text):
+            record["text"] = source.corpus.facts()
+        write_json(chosen.save, record)
     if chosen.json:
         print_json(rows)
     else:
-        Console().print(score_table(rows, f"{chosen.weights} weights of every seed, on fresh problems"))
+        Console().print(score_table(rows, f"{chosen.weights} weights of every seed"))
     return 0
 
 
-def _other_task(task: Task, experiment: Experiment) -> Task:
-    """The experiment's task, if machines of the other one know its symbols."""
+def _other_task(source: Source, experiment: Experiment) -> Task:
+    """The experiment's task, if it has the symbols that the machines were trained on."""
     other = experiment.build_task()
-    if (other.alphabet, other.data_symbols, other.vocabulary) != (task.alphabet, task.data_symbols, task.vocabulary):
+    if not isinstance(source, Task) or _symbols(other) != _symbols(source):
         raise LantmError(
-            f"{experiment.task} has other symbols than {task.name}, which this machine was trained on: "
+            f"{experiment.task} has other symbols than {source.name}, which this machine was trained on: "
             "give a task that shares them"
         )
     return other
 
 
-def _asked(task: Task, chosen: Arguments) -> list[tuple[str, Lengths]]:
-    """What to score at, with the label of each."""
-    scales = chosen.scales or (() if chosen.lengths else task.usual_scales)
-    asked = [(f"{scale}x", task.lengths_at(scale)) for scale in scales]
-    for length in chosen.lengths:
-        task.check_length(length)
-        share = length / task.train_lengths.largest
-        asked.append((f"{share:.3g}x", Lengths(length, length, task.train_lengths.stride)))
-    longest = max(lengths.largest for _, lengths in asked)
-    if longest > LONGEST_TEXT:
-        raise LantmError(f"the longest length is {longest}: ask for lengths up to {LONGEST_TEXT:,}")
-    return asked
+def _symbols(task: Task) -> tuple[str, int, int]:
+    return task.alphabet, task.data_symbols, task.vocabulary

@@ -1,6 +1,7 @@
-"""`lantm info`: what there is, and how many parameters a model has."""
+"""`lantm info`: what can be trained, and the number of parameters of a model."""
 
 import dataclasses
+import pathlib
 from typing import Annotated, Any
 
 import tyro
@@ -8,26 +9,31 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lantm import zoo
-from lantm.cli.machines import is_run, open_machines
+from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
-from lantm.experiments import MODELS, RECIPES, account, preset
 from lantm.geometry import GEOMETRIES
-from lantm.tasks import TASKS, make_task
-from lantm.training import ModelName
+from lantm.paper import MODELS, RECIPES, account, preset
+from lantm.tasks import TASKS, Lengths, make_task
+from lantm.trained import zoo
+from lantm.training import ModelName, RunFolder
+from lantm.weight_files import SUFFIX
+
+_PENN_TREEBANK = 10_000  # words: the paper's text
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """What there is to train; for a task, the parameters of a model: ours, and in the paper's accounting; for a run
-    or a machine of the zoo, what it was trained by, and where.
+    """List what can be trained; for a task, the parameters of a model: ours, and as the paper counts them; for a run
+    or a machine of the zoo, how and where it was trained.
     """
 
     subject: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[TASK|RUN]")] = None
     """A task, a run folder, or a machine of the zoo or its file; without one, all there is to choose from is listed."""
     model: ModelName = "lantm-invnorm"
     """Which of the paper's models."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it is no longer where it was."""
     json: bool = False
     """Print JSON on standard output."""
 
@@ -37,8 +43,8 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "info", arguments)
     if chosen.subject is None:
         facts = _listing()
-    elif is_run(chosen.subject) or zoo.is_file(chosen.subject) or chosen.subject in zoo.names():
-        facts = _trained(chosen.subject)
+    elif _is_trained(chosen.subject):
+        facts = _trained(chosen.subject, chosen.data)
     else:
         facts = _parameters(chosen.subject, chosen.model)
     if chosen.json:
@@ -57,13 +63,20 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _is_trained(subject: str) -> bool:
+    """Whether it names trained machines; a task's name alone means the task."""
+    path = pathlib.Path(subject)
+    file = path.suffix == SUFFIX and path.is_file()
+    return file or RunFolder(path).exists() or subject in zoo.names()
+
+
 def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _listing() -> dict[str, Any]:
     return {
-        "tasks": [*TASKS, "module:Name"],
+        "tasks": [*TASKS, "text", "module:Name"],
         "models": list(MODELS),
         "geometries": [*GEOMETRIES, "translation-N", "hyperbolic-N", "module:Name"],
         "recipes": list(RECIPES),
@@ -71,17 +84,17 @@ def _listing() -> dict[str, Any]:
     }
 
 
-def _trained(source: str) -> dict[str, Any]:
-    machines = open_machines(source)
+def _trained(name: str, data: pathlib.Path | None) -> dict[str, Any]:
+    machines = open_trained(name, data)
     experiment = machines.experiment
-    lengths = machines.task.train_lengths
+    lengths = machines.source.train_lengths
     return {
         "task": experiment.task,
         "trained_on_lengths": [lengths.smallest, lengths.largest],
         "model": experiment.model,
-        "parameters": account(experiment.machine, machines.task.vocabulary).ours,
+        "parameters": account(experiment.machine, machines.source.vocabulary).ours,
         "recipe": experiment.recipe_name,
-        "seeds": machines.seeds.tolist(),
+        "seeds": machines.start_seeds.tolist(),
         "epoch": machines.epoch,
         "machine": vars(experiment.machine),
         "training": vars(experiment.recipe),
@@ -90,21 +103,26 @@ def _trained(source: str) -> dict[str, Any]:
 
 
 def _parameters(task_name: str, model: ModelName) -> dict[str, Any]:
-    task = make_task(task_name)
     experiment = preset(task_name, model)
-    count = account(experiment.machine, task.vocabulary)
-    lengths = task.train_lengths
-    return {
+    if experiment.reads_text:
+        vocabulary, lengths = _PENN_TREEBANK, Lengths(experiment.recipe.steps, experiment.recipe.steps)
+    else:
+        task = make_task(task_name)
+        vocabulary, lengths = task.vocabulary, task.train_lengths
+    count = account(experiment.machine, vocabulary)
+    facts = {
         "task": task_name,
         "trained_on_lengths": [lengths.smallest, lengths.largest],
-        "vocabulary": task.vocabulary,
+        "vocabulary": vocabulary,
         "model": model,
         "parameters": count.ours,
         "by_part": count.parts,
-        "paper_counts_besides": {
-            "second bias": count.second_bias,
-            "second embedding": count.second_embedding,
-            "dead start": count.dead_start,
-        },
-        "parameters_as_the_paper_counts": count.paper,
     }
+    if experiment.reads_text:  # the paper counts machines of texts otherwise
+        return facts
+    besides = {
+        "second bias": count.second_bias,
+        "second embedding": count.second_embedding,
+        "dead start": count.dead_start,
+    }
+    return facts | {"paper_counts_besides": besides, "parameters_as_the_paper_counts": count.paper}

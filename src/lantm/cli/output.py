@@ -1,21 +1,23 @@
-"""What commands write: lines for people, as they are, and JSON for scripts."""
+"""What commands print: lines for people, and JSON for scripts."""
 
 import json
 import sys
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
+AnyDisplay = TypeVar("AnyDisplay", bound="Display")
+
 
 def say(console: Console, line: str, style: str | None = None) -> None:
-    """A line for the person who waits; nothing in it is markup, and nothing breaks it."""
+    """Prints a line for people, without markup and without line breaks."""
     console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """A result on standard output."""
+    """Prints a result on standard output."""
     json.dump(value, sys.stdout, indent=2)
     print()
 
@@ -24,7 +26,7 @@ class Display:
     """A live line on a terminal while it is entered, and lines that stay; in a file or a pipe, only the latter."""
 
     def __init__(self, console: Console, *columns: ProgressColumn, total: int | None = None, **fields: Any):
-        """`columns` stand before the bar; the field `status` stands behind it."""
+        """`columns` are shown before the bar, the field `status` after it."""
         self._console = console
         self._progress = Progress(
             *columns,
@@ -37,7 +39,7 @@ class Display:
         )
         self._bar = self._progress.add_task("training", total=total, status="compiling", **fields)
 
-    def __enter__(self) -> Self:
+    def __enter__(self: AnyDisplay) -> AnyDisplay:
         self._progress.start()
         return self
 
@@ -47,7 +49,7 @@ class Display:
         self._progress.stop()
 
     def warn(self, warning: str) -> None:
-        """Says what was wrong but could be mended."""
+        """Prints a warning."""
         self.say(f"warning: {warning}")
 
     def say(self, line: str) -> None:

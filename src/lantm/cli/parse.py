@@ -1,4 +1,4 @@
-"""Flags to records: what does not fit is one line that says what is wrong and what to do."""
+"""Flags to records; an error is one line that says what is wrong and what to do."""
 
 import contextlib
 import inspect
@@ -31,25 +31,31 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
         raise LantmError(f"{message}; lantm {command} --help lists what there is") from None
 
 
+def required(default: Any, field: str) -> Any:
+    """The record of defaults, without one for a field, which has to be given."""
+    object.__setattr__(default, field, tyro.MISSING)  # not an argument of the record, for it is of another type
+    return default
+
+
 def described(form: Any, *more: str) -> str:
-    """What the docstring of a command's dataclass says, and more, a paragraph a line."""
+    """The docstring of a command's dataclass, with further lines, as one paragraph per line."""
     paragraphs = inspect.cleandoc((get_origin(form) or form).__doc__).split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in (*paragraphs, *more))
 
 
 def published(command: str, arguments: Sequence[str], run: str | None = None) -> str:
-    """The command as results name it: where files lie is of one computer only.
+    """The command as results name it, without the places of files, which differ between computers.
 
     >>> published("reproduce", ["language", "--data", "texts", "--seeds", "2", "--out=there"])
     'lantm reproduce language --data FOLDER --seeds 2'
-    >>> published("language keys", ["my/run", "--save", "there"], run="my/run")
-    'lantm language keys RUN'
+    >>> published("trace", ["my/run", "--save", "there"], run="my/run")
+    'lantm trace RUN'
     """
     return shlex.join(["lantm", *command.split(), *publishable(arguments, run)])
 
 
 def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
-    """Arguments without those that say where files lie; the folder of a text and of a run by general names.
+    """Arguments without the places of files; the folders of a text and of a run have general names.
 
     >>> publishable(["--seeds", "2", "--out", "there"])
     ['--seeds', '2']
@@ -76,7 +82,7 @@ def _wrapped(text: str) -> str:
 
 
 def _in_one_line(said: str, arguments: Sequence[str]) -> str:
-    """What tyro says is wrong, in paragraphs parted by rules: a title, what is wrong, and what may help."""
+    """The parts of an error message of tyro, which are separated by rules: a title, the error, and a hint."""
     lines = [line.strip() for line in said.splitlines()]
     _, what, *others = [part.strip().split("\n") for part in re.split(r"\n-{3,}\n", "\n".join(lines))]
     if value := re.match(r"Error parsing (--\S+):", what[0]):
@@ -92,7 +98,7 @@ def _in_one_line(said: str, arguments: Sequence[str]) -> str:
 
 
 def _given(flag: str, arguments: Sequence[str]) -> list[str]:
-    """The words behind a flag."""
+    """The words after a flag."""
     for at, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")
         if name.replace("_", "-") == flag:

@@ -1,45 +1,85 @@
-"""What a person sees while a machine learns."""
+"""The display during training."""
 
 import numpy as np
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, TextColumn
+from rich.progress import TextColumn
 
 from lantm.cli.output import Display
-from lantm.evaluation import SOLVED
+from lantm.evaluation import Perplexity, Scores
 from lantm.training import Experiment, Progress
 
 
 class TrainingDisplay(Display):
-    """Epochs, and a line a test that stays."""
+    """A progress bar, and a permanent line per test."""
 
     def __init__(self, console: Console, experiment: Experiment):
         """Nothing is shown before it is entered."""
-        super().__init__(console, TextColumn("epoch"), MofNCompleteColumn(), total=experiment.recipe.epochs)
-        self._experiment = experiment
-        self._headed = False
+        super().__init__(console, TextColumn("{task.fields[epoch]}"), epoch="")
+        self._lines = TestLines(experiment)
 
     def update(self, progress: Progress) -> None:
-        """Shows an epoch."""
-        losses = progress.report.loss[np.isfinite(progress.report.loss)]
-        best, median = (losses.min(), np.median(losses)) if losses.size else (np.nan, np.nan)
-        rate = np.median(progress.report.rate)
-        diverged = int(progress.report.diverged.sum())
-        trouble = f", {diverged} diverged" if diverged else ""
+        """Shows the progress of an epoch, and its result."""
         self._progress.update(
             self._bar,
-            completed=progress.epoch,
-            status=f"loss {best:.4f} (median {median:.4f}), rate {rate:.2g}{trouble}",
+            total=progress.epochs * progress.batches,
+            completed=(progress.epoch - 1) * progress.batches + progress.batch,
+            epoch=f"epoch {progress.epoch}/{progress.epochs}",
+            status=self._lines.status(progress),
         )
-        if progress.tests and progress.epoch % self._experiment.recipe.test_every == 0:
-            if not self._headed:
-                self._headed = True
-                self.say("Loss, coarse and fine are the best seed's.")
-                heads = (f"{f'{scale}x coarse':>10}{'fine':>8}{'solved':>7}" for scale in progress.tests)
-                self.say(f"{'epoch':>6}{'time':>8}{'loss':>8}{'rate':>8}{''.join(heads)}")
-            scores = (
-                f"{score.coarse.max():>9.1f}%{score.fine.max():>7.1f}%"
-                f"{f'{(score.coarse >= SOLVED).sum()}/{len(score.coarse)}':>7}"
-                for score in progress.tests.values()
-            )
-            line = f"{progress.epoch:>6}{progress.seconds:>6.0f} s{best:>8.4f}{rate:>8.2g}{''.join(scores)}"
-            self.say(line + trouble)
+        for line in self._lines.of(progress):
+            self.say(line)
+
+
+class TestLines:
+    """A training as lines of text: a heading before the first test, and a line per test."""
+
+    __test__ = False  # not one of pytest's
+
+    def __init__(self, experiment: Experiment):
+        self._text = experiment.reads_text
+        self._headed = False
+
+    def status(self, progress: Progress) -> str:
+        """The state of an epoch in a few words."""
+        best, median = (function(_finite(progress.loss)) for function in (np.min, np.median))
+        if self._text:
+            return f"perplexity {np.exp(best):.1f}, {progress.per_second:,.0f} words/s"
+        rate = np.median(progress.rate)
+        return f"loss {best:.4f} (median {median:.4f}), rate {rate:.2g}{_trouble(progress)}"
+
+    def of(self, progress: Progress) -> list[str]:
+        """The lines to be shown now."""
+        if not progress.tested:
+            return []
+        lines = [] if self._headed else self._heading(progress)
+        self._headed = True
+        loss, rate = float(np.min(_finite(progress.loss))), np.median(progress.rate)
+        line = f"{progress.epoch:>6}{progress.seconds:>6.0f} s"
+        line += f"{rate:>9.2g}{np.exp(loss):>10.1f}" if self._text else f"{loss:>8.4f}{rate:>8.2g}"
+        for test in progress.tests.values():
+            if isinstance(test, Scores):
+                solved = f"{test.solved.sum()}/{len(test.coarse)}"
+                line += f"{test.coarse.max():>9.1f}%{test.fine.max():>7.1f}%{solved:>7}"
+            elif isinstance(test, Perplexity):
+                line += f"{np.min(_finite(test.values)):>12.1f}{progress.per_second:>10,.0f}"
+        return [*lines, line + _trouble(progress)]
+
+    def _heading(self, progress: Progress) -> list[str]:
+        start = f"{'epoch':>6}{'time':>8}"
+        if self._text:
+            return [
+                "Perplexities are the best seed's; training is that of the epoch as it went.",
+                f"{start}{'rate':>9}{'training':>10}{'validation':>12}{'words/s':>10}",
+            ]
+        heads = (f"{f'{label} coarse':>10}{'fine':>8}{'solved':>7}" for label in progress.tests)
+        return ["Loss, coarse and fine are the best seed's.", f"{start}{'loss':>8}{'rate':>8}{''.join(heads)}"]
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    found = values[np.isfinite(values)]
+    return found if found.size else np.array([np.nan])
+
+
+def _trouble(progress: Progress) -> str:
+    diverged = 0 if progress.report is None else int(progress.report.diverged.sum())
+    return f", {diverged} diverged" if diverged else ""

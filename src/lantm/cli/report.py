@@ -1,4 +1,4 @@
-"""`lantm report`: what a run came to, as a page."""
+"""`lantm report`: the results of a run as a page."""
 
 import dataclasses
 import pathlib
@@ -8,16 +8,16 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from lantm.cli.machines import open_machines
+from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
-from lantm.report.pages import Machines, write_report
+from lantm.report.pages import write_report
 from lantm.training import RunFolder
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Write report.html into a run folder: what the run came to, on one page that needs no network.
+    """Write report.html into a run folder: the results of the run on one page that needs no network.
 
     Scores with their intervals and by length, learning curves of all seeds, the best and the worst machine at
     work, why they are right or wrong, and every setting. Training writes it when it is complete; this writes it anew,
@@ -26,6 +26,8 @@ class Arguments:
 
     run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it has moved."""
     open: bool = False
     """Open the page in the browser."""
     json: bool = False
@@ -35,11 +37,9 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "report", arguments)
-    folder = RunFolder.open(chosen.run)
-    opened = open_machines(str(chosen.run))
+    trained = open_trained(RunFolder.open(chosen.run).path, chosen.data)
     with Console(stderr=True).status("scoring at many lengths"):
-        machines = Machines(opened.experiment, opened.task, opened.best, opened.seeds, opened.epoch)
-        page = write_report(folder, machines)
+        page = write_report(trained)
     size = page.stat().st_size
     if chosen.json:
         print_json({"page": str(page), "bytes": size})

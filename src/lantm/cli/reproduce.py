@@ -4,22 +4,19 @@ import dataclasses
 import os
 import pathlib
 import shlex
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 
-from lantm.cli.interrupt import interruptible
+from lantm.cli.grid_work import EngineName, Outcome, check_minutes, do_jobs, make_engine
 from lantm.cli.output import print_json, say
 from lantm.cli.parse import described, parse, published
-from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
-from lantm.experiments import RECIPES, STUDIES, Cell, Conduct, Request, Study, from_zoo, reproduce
+from lantm.grids import Cell, GridFolder, Request, Study, from_zoo
+from lantm.grids.studies import STUDIES
+from lantm.paper import RECIPES
 from lantm.provenance import COMMIT
-from lantm.training import Experiment, Progress
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,42 +24,31 @@ class Arguments:
     """Reproduce a table of the paper: train, score on fresh problems, and print ours beside theirs.
 
     Each cell leaves a JSON file with its configuration, every test, commit and device. A cell that has one is
-    not trained again; one that was interrupted (Ctrl-C, --minutes) goes on from its run folder when the same
-    command is given once more.
+    not trained again; one that was interrupted (Ctrl-C, --minutes) continues from its run folder when the command is
+    rerun.
     """
 
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="STUDY")]
     """Which table."""
-    recipe: str = "paper"
-    """How to train: paper (the paper's settings), robust (ours), demo (short)."""
-    only: tuple[str, ...] = ()
-    """Only these tasks, or other labels of the table's rows: copy power-2."""
-    models: tuple[str, ...] = ()
-    """Only these models."""
-    seeds: int | None = None
-    """Seeds a cell; by default as many as the table has: 8, for language 4, of the LSTM on sequences 3."""
-    epochs: int | None = None
-    """Epochs a cell; by default the recipe's."""
-    scales: tuple[int, ...] = ()
-    """Multiples of the training lengths to score at, instead of the table's."""
-    problems: int = 3200
-    """Fresh problems for each figure."""
-    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, for language and language-geometries."""
+    request: Request
     from_zoo: bool = False
     """Train nothing: score the machines that ship with the package."""
-    bare: bool = False
-    """Figures alone: no recordings and no report page, which take a minute a cell where there is little to train."""
-    quick: bool = False
-    """A small version of a few minutes on a CPU, to see it work; its figures are not the paper's."""
     again: bool = False
     """Train anew what has a result already; old results and run folders are moved aside."""
+    engine: EngineName = "local"
+    """Where to train: in this process, or on a Ray cluster (pip install 'lantm[ray]')."""
+    address: str | None = None
+    """The Ray cluster to join, as "auto" or host:port; by default one is started on this machine."""
+    cpus: int = 1
+    """Ray: the cores of each cell."""
+    gpus: float | None = None
+    """Ray: the GPUs of each cell; by default 1 where the cluster has any."""
     minutes: float | None = None
-    """Stop after so long, having saved; the same command goes on."""
+    """Stop after this long, having saved; rerun to continue."""
     out: pathlib.Path | None = None
     """Where results go, as STUDY/CELL.json; by default results, or runs/quick with --quick."""
     runs: pathlib.Path = pathlib.Path("runs/reproduce")
-    """Where run folders go."""
+    """Where trainings go, as runs/NAME below it."""
     commit: str | None = None
     """What results name as their commit where there is no git checkout, as LANTM_COMMIT in the environment."""
     json: bool = False
@@ -71,85 +57,86 @@ class Arguments:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    chosen = parse(Arguments, "reproduce", arguments, description=_description())
+    flat = (tyro.conf.OmitArgPrefixes,)
+    chosen = parse(Arguments, "reproduce", arguments, description=_description(), config=flat)
     study, request = _asked(chosen)
+    cells = study.selected(request, published("reproduce", arguments))
+    for cell in cells:
+        cell.check()
     if chosen.commit:
         os.environ[COMMIT] = chosen.commit
     # With --json, standard output belongs to the result.
     console = Console(stderr=chosen.json)
-    if chosen.quick:
+    if request.quick:
         say(console, "A quick version: short problems, few epochs, few seeds. Its figures are not the paper's.")
-    command = published("reproduce", arguments)
-    results = chosen.out or pathlib.Path("runs/quick" if chosen.quick else "results")
-    rows, stopped = [], False
-    with _conduct(console, chosen.minutes) as conduct:
-        found: Iterable[tuple[Cell, dict[str, Any] | None]]
-        if chosen.from_zoo:
-            found = from_zoo(study, request, conduct)
-        else:
-            found = reproduce(study, request, results, chosen.runs, conduct, chosen.again, command)
-        for cell, result in found:
-            if result is None:
-                stopped = True
-                again = shlex.join(["lantm", "reproduce", *(word for word in arguments if word != "--again")])
-                say(console, f"stopped at {cell.name}, and saved; go on with: {again}")
-            else:
-                rows += result["rows"]
+    if chosen.from_zoo:
+        results, without = from_zoo(cells)
+        if without:
+            names = ", ".join(" ".join(cell.labels.values()) for cell in without)
+            say(console, f"the zoo has no machine for {names}")
+        status = 0
+    else:
+        results, outcome = _reproduced(study, cells, chosen, console)
+        status = outcome.status
+        again = shlex.join(["lantm", "reproduce", *(word for word in arguments if word != "--again")])
+        if outcome.failed:
+            say(console, f"{len(outcome.failed)} of {len(cells)} cells failed; rerun to try them again: {again}")
+        if outcome.stopped:
+            name = outcome.stopped[0].run_name
+            say(console, f"stopped at {name}, and saved; rerun to continue: {again}")
+    rows = [row for result in results for row in result["rows"]]
     if chosen.json:
         print_json(rows)
     elif rows:
-        how = "machines of the zoo" if chosen.from_zoo else f"recipe {chosen.recipe}"
-        how += ", a quick version" if chosen.quick else ""
+        how = "machines of the zoo" if chosen.from_zoo else f"recipe {request.recipe}"
+        how += ", a quick version" if request.quick else ""
         Console().print(study.table(rows, f"{study.name}, {how}: ours beside the paper's", study.columns))
-    return 130 if stopped else 0
+    return status
+
+
+def _reproduced(
+    study: Study, cells: list[Cell], chosen: Arguments, console: Console
+) -> tuple[list[dict[str, Any]], Outcome]:
+    """The results of all cells: stored ones are used, the others are trained."""
+    results = chosen.out or pathlib.Path("runs/quick" if chosen.request.quick else "results")
+    folder = study.folder(chosen.runs, results)
+    engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)
+    if chosen.again:
+        for cell in cells:
+            folder.move_aside(cell.run_name, cell.name)
+    missing = [cell for cell in cells if cell.stored(folder) is None]
+    for cell in missing:
+        folder.check_run(cell.run_name, cell.experiment)
+    outcome = Outcome([], [])
+    if missing:
+        with folder.locked():
+            outcome = _train_missing(missing, folder, engine, console, chosen)
+    stored = (cell.stored(folder) for cell in cells)
+    return [record for record in stored if record is not None], outcome
+
+
+def _train_missing(cells: list[Cell], folder: GridFolder, engine: Any, console: Console, chosen: Arguments) -> Outcome:
+    folder.asked_to_stop(False)
+    return do_jobs(cells, folder, engine, console, chosen.minutes, detailed=True)
 
 
 def _description() -> str:
-    """What the command is, with a line for every table."""
+    """The description of the command, with a line for every table."""
     return described(Arguments, *(f"{study.name}: {study.summary}." for study in STUDIES.values()))
 
 
 def _asked(chosen: Arguments) -> tuple[Study, Request]:
-    """The study and what is asked of it; what is wrong with either is said before anything is done."""
+    """The study and the request."""
+    request = chosen.request
     if chosen.study not in STUDIES:
         raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)}")
-    if chosen.recipe not in RECIPES:
-        raise LantmError(f"unknown recipe {chosen.recipe!r}: known are {', '.join(RECIPES)}")
-    if chosen.problems < 1:
-        raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
-    if chosen.minutes is not None and not chosen.minutes > 0:
-        raise LantmError(f"minutes is {chosen.minutes}: give a number above 0")
-    request = Request(
-        recipe=chosen.recipe,
-        only=chosen.only,
-        models=chosen.models,
-        seeds=chosen.seeds,
-        epochs=chosen.epochs,
-        scales=chosen.scales,
-        problems=min(chosen.problems, 320) if chosen.quick else chosen.problems,
-        data=chosen.data,
-        bare=chosen.bare,
-        quick=chosen.quick,
-    )
-    study = STUDIES[chosen.study]
-    for cell in study.selected(request):
-        cell.check()
-    return study, request
-
-
-@contextmanager
-def _conduct(console: Console, minutes: float | None) -> Iterator[Conduct]:
-    """Work that is shown on the console, and ended by Ctrl-C or when its time is over."""
-    ending = None if minutes is None else time.monotonic() + 60 * minutes
-
-    @contextmanager
-    def watch(experiment: Experiment) -> Iterator[Callable[[Progress], None]]:
-        with TrainingDisplay(console, experiment) as display:
-            yield display.update
-
-    with interruptible() as interrupted:
-        yield Conduct(
-            say=lambda line: say(console, line),
-            stop=lambda: interrupted() or (ending is not None and time.monotonic() >= ending),
-            watch=watch,
-        )
+    if request.recipe not in RECIPES:
+        raise LantmError(f"unknown recipe {request.recipe!r}: known are {', '.join(RECIPES)}")
+    if request.problems < 1:
+        raise LantmError(f"problems is {request.problems}: give a whole number from 1 on")
+    check_minutes(chosen.minutes)
+    if request.quick:
+        request = dataclasses.replace(request, problems=min(request.problems, 320))
+    if request.data is not None:
+        request = dataclasses.replace(request, data=str(pathlib.Path(request.data).resolve()))
+    return STUDIES[chosen.study], request

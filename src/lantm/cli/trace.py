@@ -2,23 +2,27 @@
 
 import dataclasses
 import pathlib
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
+import jax
 import tyro
 from rich.console import Console
 
 from lantm.batch import Batch
-from lantm.cli.machines import open_machines
+from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
-from lantm.cli.parse import parse
+from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
-from lantm.evaluation import record
-from lantm.machine import LantmConfig
-from lantm.report.figures.canvas import style
+from lantm.evaluation.footprints import find, follow
+from lantm.files import write_json
+from lantm.machine import Lantm
+from lantm.provenance import provenance
+from lantm.report.figures.canvas import save, style
+from lantm.report.figures.footprints import describe, draw_footprints
 from lantm.report.figures.trace import verdict, write_figures
-from lantm.seeds import RECORD, seed_key
-from lantm.tasks import Task
-from lantm.tasks.base import LONGEST_TEXT
+from lantm.tasks import Text
+from lantm.tasks.corpus import Part
+from lantm.trained import Trained, Which
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,8 +30,12 @@ class Arguments:
     """Draw what a trained machine does with one problem: the paper's three figures, as PNG and SVG.
 
     keys: where memories were written (red, darker is stronger) and where the answer was read (blue, joined in the
-    order of time): an overview, the beginning and the end. gates: when heads jumped and when they went on. answer:
-    what was expected and what was said; for arithmetic the worked problem. The first mistake is marked in each.
+    order of time): an overview, the beginning and the end. gates: when heads jumped and when they kept going. answer:
+    what was expected and what was answered; for arithmetic the worked problem. The first mistake is marked in each.
+
+    For a text, the problem is a stretch of its validation part, and there is a fourth figure. heads: where the heads
+    went while a whole part of the text was read. The paper saw read and write locations in two distant clusters, and
+    suspected that keys blow up; the measured distances and norms are printed.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
@@ -40,10 +48,18 @@ class Arguments:
     """Which random problem: another number draws another."""
     seed: int | None = None
     """Which seed's machine; by default the one with the best test."""
-    weights: Literal["best", "last"] = "best"
+    weights: Which = "best"
     """The weights with the best periodic test, or the last ones."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it has moved."""
+    part: Part = "valid"
+    """Which part of a text is read for the figure of the heads."""
+    batch_size: int | None = None
+    """Columns that part is read in; by default as many as in training. Fewer are longer."""
     out: pathlib.Path | None = None
     """The folder for the figures; by default figures/length-N below RUN, or figures/NAME/length-N for the zoo."""
+    save: pathlib.Path | None = None
+    """Write a JSON file with how it went, the experiment, and where both come from."""
     json: bool = False
     """Print JSON on standard output: the files, and how it went."""
 
@@ -55,52 +71,85 @@ def main(arguments: list[str]) -> int:
         raise LantmError("--input is a problem of its own length: leave out --length")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    with style():  # what is missing is said before anything is computed
+    if chosen.batch_size is not None and chosen.batch_size < 1:
+        raise LantmError(f"batch-size is {chosen.batch_size}: give a whole number from 1 on")
+    with style():  # without matplotlib, fails before anything is computed
         pass
-    machines = open_machines(chosen.run)
-    seed, model = machines.machine(chosen.seed, chosen.weights)
+    machines = open_trained(chosen.run, chosen.data)
     experiment = machines.experiment
-    name, batch = _problem(machines.task, chosen)
+    index = machines.best_index if chosen.seed is None else experiment.seed_index(chosen.seed)
+    seed = int(machines.start_seeds[index])
+    name, batch = _problem(machines, chosen)
     with Console(stderr=True).status(f"running {experiment.task}, {name}"):
-        recording = record(model, batch)
+        recording = machines.trace(batch, chosen.seed, chosen.weights)
     title, about = f"{experiment.task}, {name}", f"{experiment.model}, {chosen.weights} weights of seed {seed}"
-    geometry = None
-    if isinstance(experiment.machine, LantmConfig):
-        geometry = experiment.machine.access.geometry
-        about += f", geometry {experiment.machine.geometry}"
+    geometry = machines.geometry
+    if geometry is not None:
+        about += f", geometry {getattr(experiment.machine, 'geometry', '')}"
     folder = chosen.out or _usual_folder(chosen.run) / name.replace(",", "").replace(" ", "-")
     with Console(stderr=True).status("drawing"):
-        files = write_figures(recording, machines.task, geometry, title, about, folder)
-    if chosen.json:
-        result = {
-            "task": experiment.task,
-            "model": experiment.model,
-            "seed": seed,
-            "problem": name,
-            "symbols": len(recording.expected),
-            "wrong": len(recording.wrong),
-            "first_mistake": None if recording.first_mistake is None else recording.first_mistake + 1,
-            "files": [str(path) for path in files],
-        }
-        print_json(result)
-        return 0
-    print(f"{title}: {verdict(recording)} ({about})")
+        files = write_figures(recording, machines.source, geometry, title, about, folder)
+    result: dict[str, Any] = {
+        "task": experiment.task,
+        "model": experiment.model,
+        "seed": seed,
+        "problem": name,
+        "symbols": len(recording.expected),
+        "wrong": len(recording.wrong),
+        "first_mistake": None if recording.first_mistake is None else recording.first_mistake + 1,
+    }
+    lines = [f"{title}: {verdict(recording)} ({about})"]
     if geometry is None:
-        print("a machine without a memory has no keys and no gates: only its answer is drawn")
-    for path in files:
-        print(f"  {path}")
+        lines.append("a machine without a memory has no keys and no gates: only its answer is drawn")
+    elif isinstance(machines.source, Text) and len(machines.source.corpus.part(chosen.part)):
+        found, more, drawn = _heads(machines, machines.source, chosen, folder)
+        result, lines, files = result | found, [*lines, *more], [*files, *drawn]
+    if chosen.save:
+        origin = {
+            "command": published("trace", arguments, run=chosen.run),
+            "experiment": experiment.published(),
+            "epoch": machines.epoch,
+            "best_epoch": int(machines.best_epochs[index]),
+            "trained": machines.trained,
+            "scored": provenance(),
+        }
+        write_json(chosen.save, result | origin)
+    if chosen.json:
+        print_json(result | {"files": [str(path) for path in files]})
+    else:
+        print("\n".join([*lines, *(f"  {path}" for path in files)]))
     return 0
 
 
-def _problem(task: Task, chosen: Arguments) -> tuple[str, Batch]:
-    """The problem, and what it is called."""
+def _heads(
+    machines: Trained, text: Text, chosen: Arguments, folder: pathlib.Path
+) -> tuple[dict[str, Any], list[str], list[pathlib.Path]]:
+    """Where the heads went in a part of a text: the findings, sentences about them, and the picture's files."""
+    model = machines.model(chosen.seed, chosen.weights)
+    assert isinstance(model, Lantm)
+    columns = chosen.batch_size or machines.experiment.recipe.batch_size
+    pieces = text.pieces(chosen.part, columns)
+    words = pieces.inputs.reshape(-1, columns)[: -(-len(text.corpus.part(chosen.part)) // columns)]
+    with Console(stderr=True).status("reading"):
+        steps = jax.device_get(jax.jit(follow)(model, words))
+    found = find(model, steps)
+    title = f"{machines.experiment.model} on {len(words):,} words in each of {columns} columns"
+    with Console(stderr=True).status("drawing"):
+        files = save(
+            lambda: draw_footprints(steps, model.config.read_heads, "Where heads go on a long text", title),
+            folder / "heads",
+        )
+    result = {"text": chosen.part, "columns": columns, "steps": len(words)}
+    result |= {name: round(value, 4) for name, value in found._asdict().items()}
+    return result, [title, *describe(found)], files
+
+
+def _problem(machines: Trained, chosen: Arguments) -> tuple[str, Batch]:
+    """The problem and its name."""
     if chosen.input is not None:
-        return "given input", task.encode(chosen.input)
-    length = task.train_lengths.largest if chosen.length is None else chosen.length
-    task.check_length(length)
-    if length > LONGEST_TEXT:
-        raise LantmError(f"length is {length}: ask for lengths up to {LONGEST_TEXT:,}")
-    return f"length {length:,}", task.sample(seed_key(chosen.draw, RECORD), 1, length, length)
+        return "given input", machines.source.encode(chosen.input)
+    length = machines.source.train_lengths.largest if chosen.length is None else chosen.length
+    return f"length {length:,}", machines.problem(length, chosen.draw)
 
 
 def _usual_folder(source: str) -> pathlib.Path:

@@ -1,27 +1,27 @@
 """`lantm video`: watch a machine learn."""
 
 import dataclasses
+import math
 import pathlib
 from typing import Annotated
 
-import numpy as np
 import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lantm import zoo
+from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
-from lantm.machine import LantmConfig
 from lantm.report.figures.canvas import style
 from lantm.report.figures.video import Reel, write_gif, write_mp4
-from lantm.training import Experiment, RunFolder
+from lantm.trained import Trained, zoo
+from lantm.training import RunFolder
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Make a video of a training: one frame an epoch, from the recordings that lantm train makes.
+    """Make a video of a training: one frame per epoch, from the recordings that lantm train makes.
 
     After every epoch the machine ran one random problem of the longest training length. A frame shows where it wrote
     (red, darker is stronger) and read (blue), its answer beside the right one, the epoch, the loss and the latest
@@ -36,6 +36,8 @@ class Arguments:
     """Epochs from one frame to the next."""
     rate: int = 20
     """Frames a second."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it has moved."""
     out: pathlib.Path | None = None
     """The file: .gif, or .mp4 with the extra `lantm[video]`. By default RUN/video-seed-N.gif."""
     json: bool = False
@@ -53,11 +55,10 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"{chosen.run} is a machine of the zoo, which keeps no recordings: give the folder of a run")
     console = Console(stderr=True)
     with style():
-        folder = RunFolder.open(chosen.run)
-        experiment = folder.experiment()
-        seed = _best_seed(folder, experiment) if chosen.seed is None else chosen.seed
+        trained = open_trained(RunFolder.open(chosen.run).path, chosen.data)
+        seed = _best_recorded(trained) if chosen.seed is None else chosen.seed
         path = chosen.out or chosen.run / f"video-seed-{seed}.gif"
-        reel = _reel(folder, experiment, seed, chosen.every)
+        reel = _reel(trained, seed, chosen.every)
         columns = (TextColumn("frame"), MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(compact=True))
         with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
             bar = progress.add_task("drawing", total=len(reel.epochs))
@@ -72,44 +73,44 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _best_seed(folder: RunFolder, experiment: Experiment) -> int:
-    """Of the recorded seeds, that with the best test; the first before there was one."""
-    recorded = range(experiment.first_seed, experiment.first_seed + min(experiment.seeds, experiment.recorded_seeds))
-    best: dict[int, float] = {}
-    totals: dict[tuple[int, int], float] = {}
-    for row in folder.metrics():
-        if "test" in row and row["seed"] in recorded:
-            at = (row["seed"], row["epoch"])
-            totals[at] = totals.get(at, 0.0) + row["coarse"] + 0.01 * row["fine"]
-            best[row["seed"]] = max(best.get(row["seed"], 0.0), totals[at])
-    return max(best, key=lambda seed: best[seed], default=experiment.first_seed)
+def _best_recorded(trained: Trained) -> int:
+    """The recorded seed with the best test."""
+    recorded = trained.experiment.recorded
+    return recorded[int(trained.merits[: len(recorded)].argmax())] if recorded else trained.seeds[0]
 
 
-def _reel(folder: RunFolder, experiment: Experiment, seed: int, every: int) -> Reel:
-    """What was recorded of a seed, with its losses and scores."""
-    recorded = [(epoch, recording) for epoch, recording in folder.recordings(seed) if (epoch - 1) % every == 0]
+def _reel(trained: Trained, seed: int, every: int) -> Reel:
+    """The recordings of a seed, with its losses and scores."""
+    folder, history, experiment, source = trained.folder, trained.history, trained.experiment, trained.source
+    assert folder is not None
+    assert history is not None
+    recorded = [(epoch, recording) for epoch, recording in folder.recordings(source, seed) if (epoch - 1) % every == 0]
     if not recorded:
         raise LantmError(
             f"{folder.path} has no recordings: lantm train makes them unless it is told --recorded-seeds 0, "
             "from the first test on"
         )
-    losses: dict[int, float] = {}
-    tests: dict[int, dict[str, tuple[float, float]]] = {}
-    for row in folder.metrics():
-        if row["seed"] != seed:
-            continue
-        if "test" in row:
-            tests.setdefault(row["epoch"], {})[row["test"]] = (row["coarse"], row["fine"])
-        elif row["loss"] is not None and np.isfinite(row["loss"]):
-            losses[row["epoch"]] = row["loss"]
+    index = experiment.seed_index(seed)
+    tests: dict[int, dict[str, str]] = {}
+    for label, curves in history.tests.items():
+        for at, epoch in enumerate(curves.epochs.tolist()):
+            values = {name: table[at, index] for name, table in curves.figures.items()}
+            tests.setdefault(epoch, {})[label] = _in_words(values)
     epochs, recordings = zip(*recorded, strict=True)
-    machine, task = experiment.machine, experiment.build_task()
+    losses = dict(zip(history.epochs.tolist(), history.loss[:, index].tolist(), strict=True))
     return Reel(
-        title=f"{experiment.model} learns {experiment.task}: length {task.train_lengths.largest}, seed {seed}",
-        task=task,
-        geometry=machine.access.geometry if isinstance(machine, LantmConfig) else None,
+        title=f"{experiment.model} learns {experiment.task}: length {source.train_lengths.largest}, seed {seed}",
+        task=source,
+        geometry=trained.geometry,
         epochs=list(epochs),
         recordings=list(recordings),
-        losses=losses,
+        losses={epoch: loss for epoch, loss in losses.items() if math.isfinite(loss)},
         tests=tests,
     )
+
+
+def _in_words(figures: dict[str, float]) -> str:
+    """The figures of a test, in a few words."""
+    if "perplexity" in figures:
+        return f"perplexity {figures['perplexity']:.1f}"
+    return f"{figures['coarse']:.1f}% coarse, {figures['fine']:.1f}% fine"

@@ -3,28 +3,27 @@
 import dataclasses
 import pathlib
 import webbrowser
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
-from lantm.cli.machines import Trained, open_machines
+from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
+from lantm.files import write_whole
 from lantm.report.pages.training import recorded_training
 from lantm.report.pages.viewer import (
     Machine,
     exhibit,
-    one_of,
     sampled_problems,
     usual_lengths,
     viewer_page,
     written_problem,
 )
-from lantm.training import RunFolder
-from lantm.training.checkpoint import write_whole
+from lantm.trained import Trained, Which
 
-_MOST_SEEDS = 8  # in a page, unless they are asked for
+_MOST_SEEDS = 8  # per page, unless more are requested
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,12 +44,14 @@ class Arguments:
     """Problems of these lengths; by default 8, the longest trained on, and two and four times that."""
     input: str | None = None
     """A problem of yours, as for lantm solve, instead of random ones."""
-    weights: Literal["best", "last"] = "best"
+    weights: Which = "best"
     """The weights with the best periodic test, or the last ones."""
     epochs: int = 60
-    """Of the epochs that training recorded, show so many, evenly spaced; 0 for none."""
+    """How many of the epochs that training recorded to show, evenly spaced; 0 for none."""
     draw: int = 0
     """Which random problems: another number draws others."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it has moved."""
     out: pathlib.Path | None = None
     """The page to write; by default view.html in the run folder, or here for the zoo."""
     open: bool = False
@@ -68,7 +69,7 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"epochs is {chosen.epochs}: give a whole number from 0 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    sources = [open_machines(source) for source in (chosen.run, chosen.other) if source is not None]
+    sources = [open_trained(name, chosen.data) for name in (chosen.run, chosen.other) if name is not None]
     groups = [_machines(source, chosen, named=len(sources) > 1) for source in sources]
     machines = [machine for group in groups for machine in group]
     second = len(groups[0]) if len(groups) > 1 else 1
@@ -91,32 +92,33 @@ def main(arguments: list[str]) -> int:
 
 
 def _name(source: Trained) -> str:
-    """What a run is called on the page."""
-    return pathlib.Path(source.source).resolve().name
+    """The name of a run on the page."""
+    return pathlib.Path(source.name).resolve().name
 
 
 def _machines(source: Trained, chosen: Arguments, named: bool) -> list[Machine]:
-    """The machines that were asked for, the best first unless they were named."""
-    experiment, task = source.experiment, source.task
+    """The requested machines, by default the best first."""
+    task = source.source
     if chosen.input is not None:
         problems = [written_problem(task, chosen.input)]
     else:
         problems = sampled_problems(task, chosen.lengths or usual_lengths(task), chosen.draw)
-    by_rank = sorted(range(experiment.seeds), key=lambda index: index != source.best_index)
-    indices = [experiment.seed_index(seed) for seed in chosen.seeds] or by_rank[:_MOST_SEEDS]
-    models, run = source.weights(chosen.weights), f"{_name(source)}, " if named else ""
-    folder = RunFolder(pathlib.Path(source.source)) if source.last is not None else None  # the zoo keeps no training
-
-    def machine(index: int) -> Machine:
-        seed = experiment.first_seed + index
-        training = recorded_training(folder, seed, chosen.epochs) if folder else []
-        return Machine(f"{run}seed {seed}", task, one_of(models, index), problems, training)
-
-    return [machine(index) for index in indices]
+    by_rank = sorted(source.seeds, key=lambda seed: seed != source.seeds[source.best_index])
+    run = f"{_name(source)}, " if named else ""
+    return [
+        Machine(
+            f"{run}seed {seed}",
+            task,
+            source.model(seed, chosen.weights),
+            problems,
+            recorded_training(source, seed, chosen.epochs),
+        )
+        for seed in chosen.seeds or by_rank[:_MOST_SEEDS]
+    ]
 
 
 def _first_problem(machine: Machine) -> int:
-    """The problem to show first: the longest that was trained on, where it is there."""
+    """The problem to show first: the longest that was trained on, if it is among them."""
     names = [problem.name for problem in machine.problems]
     trained = f"length {machine.task.train_lengths.largest}"
     return names.index(trained) if trained in names else 0

@@ -5,17 +5,17 @@ import pathlib
 from typing import Annotated, Any
 
 import tyro
-from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from lantm import zoo
+from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
-from lantm.experiments import promote
+from lantm.report import plain_table
+from lantm.trained import Trained, load_file, promote, usual_name, zoo
 from lantm.training import RunFolder
+from lantm.weight_files import SUFFIX
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,13 +45,15 @@ class AddArguments:
     run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     seed: int | None = None
-    """Which seed's machine; by default the one with the best mean coarse score over the scales."""
+    """Which seed's machine; by default the one with the best mean score, by the recipe's `select_by`."""
     name: str | None = None
     """What to call it; by default TASK-MODEL."""
     scales: tuple[int, ...] = ()
     """Multiples of the training lengths to choose and score at; the task's usual ones (1 2 4) unless given."""
     problems: int = 3200
     """Fresh problems for each figure."""
+    data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """The folder of the text, if it is no longer where it was."""
     shelf: pathlib.Path | None = None
     """The folder of machines; by default the package's own."""
 
@@ -64,7 +66,7 @@ def main(arguments: list[str]) -> int:
     shelf = chosen.shelf or zoo.SHELF
     if not shelf.is_dir():
         raise LantmError(f"there is no folder {shelf}: lantm zoo add RUN --shelf {shelf} makes it")
-    machines = [zoo.load(name, shelf) for name in zoo.names(shelf)]
+    machines = [load_file(shelf / f"{name}{SUFFIX}") for name in zoo.names(shelf)]
     if chosen.json:
         print_json([{"name": machine.name, **machine.notes} for machine in machines])
     else:
@@ -75,32 +77,32 @@ def main(arguments: list[str]) -> int:
 def _add(chosen: AddArguments) -> int:
     if chosen.problems < 1:
         raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
-    run, shelf = RunFolder.open(chosen.run), chosen.shelf or zoo.SHELF
-    name = chosen.name or zoo.zoo_name(run.experiment())
-    shown = [("before", zoo.load(name, shelf))] if name in zoo.names(shelf) else []
+    run, shelf = open_trained(RunFolder.open(chosen.run).path, chosen.data), chosen.shelf or zoo.SHELF
+    name = chosen.name or usual_name(run.experiment)
+    before = shelf / f"{name}{SUFFIX}"
+    shown = [("before", load_file(before))] if before.exists() else []
     with Console(stderr=True).status("choosing and scoring"):
         added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf)
     for what, machine in [*shown, ("added", added)]:
-        print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {_scores(machine.scores)}")
+        print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {_scores(machine.notes['scores'])}")
     return 0
 
 
 def _scores(rows: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{row['scale']} {row['coarse']:.1f}/{row['fine']:.1f}" for row in rows)
+    return ", ".join(f"{row['scale']} {_figures(row)}" for row in rows)
 
 
-def _table(machines: list[zoo.Shipped]) -> Table:
-    scales = list(dict.fromkeys(row["scale"] for machine in machines for row in machine.scores))
-    table = Table(
-        title=Text("machines of the zoo: coarse/fine in percent, on fresh problems"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
+def _figures(row: dict[str, Any]) -> str:
+    return f"{row['perplexity']:.1f}" if "perplexity" in row else f"{row['coarse']:.1f}/{row['fine']:.1f}"
+
+
+def _table(machines: list[Trained]) -> Table:
+    scales = list(dict.fromkeys(row["scale"] for machine in machines for row in machine.notes.get("scores", [])))
+    table = plain_table("machines of the zoo: coarse/fine in percent, on fresh problems; of texts, perplexities")
     for name in ("name", "recipe", *scales):
         table.add_column(name, no_wrap=True)
     for machine in machines:
-        by_scale = {row["scale"]: f"{row['coarse']:.1f}/{row['fine']:.1f}" for row in machine.scores}
+        by_scale = {row["scale"]: _figures(row) for row in machine.notes.get("scores", [])}
         table.add_row(
             machine.name,
             machine.experiment.recipe_name,

@@ -1,25 +1,40 @@
-"""How well a machine does: fine and coarse scores at any length, where its first error falls, and what it did."""
+"""How well a machine does: scores and perplexities, the best seed by them, and what a machine did step by step."""
 
-from lantm.evaluation.answer import Answer, answer
+from lantm.evaluation.answer import Answer, Prediction, answer, predict
+from lantm.evaluation.examiner import Draw, Examiner, ProblemExaminer, TextExaminer, choosing, reporting
 from lantm.evaluation.interval import wilson
+from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, merits, rounded
+from lantm.evaluation.perplexity import Perplexity
 from lantm.evaluation.recording import Approach, Heads, Memories, Recording, approach, record, stride
-from lantm.evaluation.scores import SOLVED, Examiner, Marks, Score, Scores, mark
+from lantm.evaluation.scores import Marks, Scores, mark
 
 __all__ = [
     "SOLVED",
     "Answer",
     "Approach",
+    "Draw",
     "Examiner",
     "Heads",
     "Marks",
+    "Measured",
     "Memories",
+    "Perplexity",
+    "Prediction",
+    "ProblemExaminer",
     "Recording",
     "Score",
     "Scores",
+    "TextExaminer",
     "answer",
     "approach",
+    "best_seed",
+    "choosing",
     "mark",
+    "merits",
+    "predict",
     "record",
+    "reporting",
+    "rounded",
     "stride",
     "wilson",
 ]

@@ -1,4 +1,4 @@
-"""The part of a run that counts: the steps in which a machine answers."""
+"""The steps of a run that are scored: those in which a machine answers."""
 
 from typing import NamedTuple
 
@@ -7,13 +7,23 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
-from lantm.machine import Backend, Model
+from lantm.machine import Backend, Model, can_infer, infer
+
+LONG = 4096  # steps: from here on, reading through the index is faster than over all memories (docs/machine.md)
 
 
 class Answer(NamedTuple):
     """The steps of a batch in which answers are given."""
 
     logits: Float[Array, "answer batch vocabulary"]
+    targets: Int[Array, "answer batch"]
+    mask: Bool[Array, "answer batch"]
+
+
+class Prediction(NamedTuple):
+    """The most likely symbols of an answer, and what they are compared with where the mask is true."""
+
+    predicted: Int[Array, "answer batch"]
     targets: Int[Array, "answer batch"]
     mask: Bool[Array, "answer batch"]
 
@@ -29,3 +39,11 @@ def answer(model: Model, batch: Batch, backend: Backend = "auto") -> Answer:
         return lax.dynamic_slice_in_dim(rows, start, batch.answer_capacity, axis=0)
 
     return Answer(model.readout(cut(features)), cut(batch.targets), cut(batch.mask))
+
+
+def predict(model: Model, batch: Batch) -> Prediction:
+    """What the model answers. Where inputs are long and its key space allows, it reads through an index."""
+    if batch.inputs.shape[0] >= LONG and can_infer(model):
+        return Prediction(infer(model, batch).predictions, batch.targets, batch.mask)
+    given = answer(model, batch)
+    return Prediction(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)

@@ -1,10 +1,10 @@
-"""How sure a share is that was counted on some problems."""
+"""The confidence interval of a fraction that was estimated on some problems."""
 
 import math
 
 
 def wilson(right: float, problems: int, deviations: float = 1.96) -> tuple[float, float]:
-    """Wilson's interval of a share, 95% unless told otherwise: it stays within 0 and 1, also when all are right.
+    """Wilson's interval of a fraction, 95% by default. It stays within 0 and 1, also if all answers are right.
 
     >>> low, high = wilson(100, 100)
     >>> round(low, 3), high
@@ -15,5 +15,5 @@ def wilson(right: float, problems: int, deviations: float = 1.96) -> tuple[float
     share, square = right / problems, deviations**2 / problems
     middle = (share + square / 2) / (1 + square)
     half = deviations / (1 + square) * math.sqrt(share * (1 - share) / problems + square / (4 * problems))
-    # Where all are right, or none, the bound there is exact; rounding would leave it a little inside.
+    # If all are right, or none, one bound is exact; rounding would move it a little inside.
     return (0.0 if right == 0 else max(0.0, middle - half)), (1.0 if right == problems else min(1.0, middle + half))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
 from lantm.geometry import Geometry
@@ -16,14 +16,14 @@ from lantm.machine import Model, Trace
 
 @dataclasses.dataclass(frozen=True)
 class Memories:
-    """What was in the memory in the end, in the order of writing; `Heads.seen` says what a step could see of it."""
+    """The final memory, in the order of writing; `Heads.seen` has the part that each step could read."""
 
     addresses: Float[np.ndarray, "slots key"]
     strengths: Float[np.ndarray, " slots"]
     written_at: Int[np.ndarray, " slots"]
-    """The step in which each was written; -1 for one that was there before."""
+    """The step in which each was written; -1 for the initial memory."""
     written_by: Int[np.ndarray, " slots"]
-    """The write head that wrote it, counted from 0; -1 for one that was there before."""
+    """The write head that wrote it, counted from 0; -1 for the initial memory."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Heads:
     action_gates: Float[np.ndarray, "time heads"]
     memories: Memories
     seen: Int[np.ndarray, "time 2"]
-    """The first memory that a step's reading could see, and the one behind the last."""
+    """The first memory that a step could read, and the one after the last."""
     actions: Float[np.ndarray, "time heads action"] | None = None
     temperatures: Float[np.ndarray, "time read_heads"] | None = None
     """Emitted by SoftMax machines without a fixed temperature."""
@@ -46,7 +46,7 @@ class Heads:
     @property
     def write_heads(self) -> int:
         """How many heads write."""
-        return self.keys.shape[1] - self.read_heads
+        return int(self.keys.shape[1]) - self.read_heads
 
     @property
     def read_keys(self) -> Float[np.ndarray, "time read_heads key"]:
@@ -56,11 +56,12 @@ class Heads:
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """One problem as one machine solved it, or did not.
+    """One problem and everything that one machine did with it.
 
     Steps count from 0, the step of `<s>`. In step `answer_start` the machine is shown the first `</s>`: there its
     answer begins, and from there on it writes nothing. What it reads in a step reaches its controller in the
-    next, so symbol i of the answer was made from the reading of step `answer_start + i - 1`.
+    next, so symbol i of the answer was made from the reading of step `answer_start + i - 1`. With a text every step
+    writes, and every step answers with a guess at the next word.
     """
 
     inputs: Int[np.ndarray, " time"]
@@ -68,9 +69,9 @@ class Recording:
     expected: Int[np.ndarray, " answer"]
     """The right answer, its `<e>` included."""
     predicted: Int[np.ndarray, " answer"]
-    """What the machine said."""
+    """What the machine answered."""
     heads: Heads | None
-    """None for a machine without a memory, as the LSTM."""
+    """None for a machine without a memory, such as the LSTM."""
 
     @property
     def steps(self) -> int:
@@ -79,46 +80,64 @@ class Recording:
 
     @property
     def answer_start(self) -> int:
-        """The step in which the answer begins, and the number of steps with writing before it."""
+        """The step in which the answer begins."""
         return len(self.inputs) - len(self.expected)
 
     @property
+    def of_text(self) -> bool:
+        """Whether it is a stretch of a text, in which every step guesses the next word."""
+        return self.answer_start == 0
+
+    @property
+    def unit(self) -> str:
+        """What an answer is made of."""
+        return "word" if self.of_text else "symbol"
+
+    @property
     def wrong(self) -> Int[np.ndarray, " mistakes"]:
-        """The places in the answer, from 0, of the symbols that are wrong."""
+        """The positions in the answer, from 0, of the symbols that are wrong."""
         return np.flatnonzero(self.predicted != self.expected)
 
     @property
     def first_mistake(self) -> int | None:
-        """The place in the answer of the first symbol that is wrong; None if all are right."""
+        """The position in the answer of the first symbol that is wrong; None if all are right."""
         return int(self.wrong[0]) if self.wrong.size else None
 
     def read_step(self, place: int) -> int:
-        """The step whose reading the machine had before it when it said the symbol at this place of the answer."""
-        return self.answer_start + place - 1
+        """The step whose reading the symbol at this position of the answer was made from."""
+        return max(0, self.answer_start + place - 1)
 
 
 def record(model: Model, batch: Batch, problem: int = 0, read_weights: bool = False) -> Recording:
-    """Runs one problem of a batch, alone, and keeps all that its trace says of it."""
+    """Runs one problem of a batch, alone, and records it."""
     alone = one_problem(batch, problem)
     predictions, trace = jax.device_get(_run(model, alone, read_weights))
-    writes, steps = int(alone.writes[0]), int(alone.steps)
+    start, steps = (int(step) for step in answer_span(alone.mask[:, 0]))
+    writes = int(alone.writes[0])
     return Recording(
         inputs=np.asarray(alone.inputs[:steps, 0]),
-        expected=np.asarray(alone.targets[writes:steps, 0]),
-        predicted=predictions[writes:steps],
+        expected=np.asarray(alone.targets[start:steps, 0]),
+        predicted=predictions[start:steps],
         heads=None if trace is None else _heads(trace, writes, steps, batch.write_capacity),
     )
 
 
+def answer_span(mask: Bool[Array, " time"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """The step in which a problem's answer begins, and the one after its last."""
+    size = jnp.sum(mask, dtype="int32")
+    end = jnp.max(jnp.where(mask, jnp.arange(mask.size, dtype="int32") + 1, 0))
+    return end - size, end
+
+
 def one_problem(batch: Batch, problem: int) -> Batch:
-    """A batch with only this problem in it; the arrays stay as long as they are."""
+    """A batch with only this problem in it; the arrays keep their length."""
     columns = slice(problem, problem + 1)
     writes = batch.writes[columns]
     return Batch(
         batch.inputs[:, columns],
         batch.targets[:, columns],
         batch.mask[:, columns],
-        jnp.sum(batch.mask[:, problem]) + writes[0],
+        answer_span(batch.mask[:, problem])[1],
         writes,
         write_capacity=batch.write_capacity,
         answer_capacity=batch.answer_capacity,
@@ -132,7 +151,7 @@ def _run(model: Model, batch: Batch, read_weights: bool) -> tuple[Int[Array, " t
 
 
 def _heads(trace: Any, writes: int, steps: int, write_capacity: int) -> Heads:
-    """What a `Trace`, its arrays NumPy's by now, says of its one problem."""
+    """The heads of a `Trace` of one problem, whose arrays are NumPy's."""
     write_heads = trace.strengths.shape[2]
     slots = trace.memory.strengths.shape[1] - write_heads * (write_capacity - writes)
     return Heads(
@@ -151,19 +170,19 @@ def _heads(trace: Any, writes: int, steps: int, write_capacity: int) -> Heads:
 def memories(
     addresses: Float[np.ndarray, "slots key"], strengths: Float[np.ndarray, " slots"], write_heads: int, writes: int
 ) -> Memories:
-    """What `write_heads` heads wrote in `writes` steps; slots in front of that were there before."""
+    """What `write_heads` heads wrote in `writes` steps; earlier slots are the initial memory."""
     number = np.arange(len(strengths)) - (len(strengths) - write_heads * writes)
     step, head = np.divmod(number, write_heads)
     return Memories(addresses, strengths, np.where(number < 0, -1, step), np.where(number < 0, -1, head))
 
 
 class Approach(NamedTuple):
-    """How near the reads of the answer came to what had been written."""
+    """The nearest memory to every read of the answer."""
 
     slots: Int[np.ndarray, "answer read_heads"]
-    """The nearest memory that the read could see; -1 when it could see none."""
+    """The index of the nearest memory that could be read; -1 if there was none."""
     distances: Float[np.ndarray, "answer read_heads"]
-    """How far away it was; not a number when there was none."""
+    """Its distance; nan if there was none."""
 
 
 def approach(recording: Recording, geometry: Geometry) -> Approach:
@@ -188,7 +207,7 @@ def approach(recording: Recording, geometry: Geometry) -> Approach:
 
 
 def stride(recording: Recording, geometry: Geometry) -> float:
-    """The median distance between one memory of a write head and its next; not a number below two memories."""
+    """The median distance between consecutive memories of a write head; nan for fewer than two memories."""
     memories = _need_heads(recording).memories
     distances = []
     for head in range(int(memories.written_by.max(initial=-1)) + 1):

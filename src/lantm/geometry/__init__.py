@@ -1,4 +1,4 @@
-"""Geometries: where keys live and how heads move. Pure mathematics, one file a geometry.
+"""Geometries: where keys live and how heads move. Pure mathematics, one file per geometry.
 
 | name             | group acting on key space    | a head moves            | distances |
 | ---------------- | ---------------------------- | ----------------------- | --------- |
@@ -12,7 +12,7 @@
 | hyperbolic-N     | R^(N-1) x| R on H^N          | beside a geodesic       | kept      |
 | module:Name      | yours                        | as you wrote it         |           |
 
-Options follow a name in brackets, `disk[radius=8,actions=geodesic]`; docs/geometries.md lists them.
+Curved spaces take a radius, in brackets after the name: `disk[radius=8]`; see docs/geometries.md.
 """
 
 import re
@@ -29,7 +29,7 @@ from lantm.geometry.sphere import Sphere
 from lantm.geometry.translation import Translation
 from lantm.registry import Registry
 
-GEOMETRIES = Registry("geometry", Geometry)  # type: ignore[type-abstract]  # it only asks isinstance
+GEOMETRIES = Registry("geometry", Geometry)  # type: ignore[type-abstract]  # for isinstance only
 GEOMETRIES.add("translation", Translation)
 GEOMETRIES.add("rotation", Rotation)
 GEOMETRIES.add("scaling-rotation", ScalingRotation)
@@ -40,12 +40,12 @@ GEOMETRIES.add("hyperbolic", Hyperbolic)
 
 
 def make_geometry(name: str) -> Geometry:
-    """The geometry called `name`: a registered name, one with a dimension, or `module:Name` for your own.
+    """The geometry called `name`: a registered name, a name with a dimension, or `module:Name` for your own.
 
     >>> make_geometry("translation-3")
     Translation(dimension=3)
-    >>> make_geometry("sphere[radius=16.0,actions=geodesic]")
-    Sphere(radius=16.0, actions='geodesic')
+    >>> make_geometry("sphere[radius=16.0]")
+    Sphere(radius=16.0)
     """
     if numbered := re.fullmatch(r"(translation|hyperbolic)-([^\[]*)(?:\[(.*)\])?", name):
         family, dimension, options = numbered.groups()

@@ -1,4 +1,4 @@
-"""The contract of a geometry: where keys live, and how the heads of the machine move there."""
+"""What a geometry has to provide: where keys live, and how the heads of the machine move there."""
 
 import abc
 from typing import TypeAlias
@@ -6,8 +6,8 @@ from typing import TypeAlias
 import equinox as eqx
 from jaxtyping import Array, Float
 
-# The arrays of every geometry, named once. Components lie on the last axis, and the axes before it
-# broadcast, so that one read key meets all addresses of the memory in one call.
+# The shapes of every geometry's arrays, named once. Components are on the last axis. The axes before it
+# broadcast, so that one call compares a read key with all addresses of the memory.
 RawKey: TypeAlias = Float[Array, "*#batch raw_key"]
 RawAction: TypeAlias = Float[Array, "*#batch raw_action"]
 Key: TypeAlias = Float[Array, "*#batch key"]
@@ -28,32 +28,32 @@ class Geometry(eqx.Module):
         mixing           gate 1 gives the candidate, gate 0 the previous
         isometry         squared_distance(act(a, k), act(a, l)) = squared_distance(k, l), if `isometric`
 
-    Results have the precision of the arguments, and gradients are finite everywhere, also where a
-    formula of the paper is singular: at coincident keys, at raw numbers 0, between opposite actions.
+    Results have the dtype of the arguments, and gradients are finite everywhere, also where a formula of
+    the paper is singular: at coincident keys, at raw outputs of zero, between opposite actions.
 
-    A geometry holds no arrays, only static fields. So it is hashable, equal to every geometry of the same
-    class and fields, and fit to be a static argument of a compiled function.
+    A geometry has static fields only, no arrays. So it is hashable, equal to every geometry of the same
+    class and fields, and can be a static argument of a compiled function.
     """
 
     @property
     @abc.abstractmethod
     def key_size(self) -> int:
-        """How many numbers store a key."""
+        """The number of components of a key."""
 
     @property
     @abc.abstractmethod
     def action_size(self) -> int:
-        """How many numbers store an action."""
+        """The number of components of an action."""
 
     @property
     @abc.abstractmethod
     def raw_key_size(self) -> int:
-        """How many numbers the controller emits for a key."""
+        """The number of controller outputs for a key."""
 
     @property
     @abc.abstractmethod
     def raw_action_size(self) -> int:
-        """How many numbers the controller emits for an action."""
+        """The number of controller outputs for an action."""
 
     @property
     @abc.abstractmethod
@@ -62,23 +62,23 @@ class Geometry(eqx.Module):
 
     @abc.abstractmethod
     def key(self, raw: RawKey) -> Key:
-        """The key that the controller means by the numbers `raw`."""
+        """The key given by the controller's outputs `raw`."""
 
     @abc.abstractmethod
     def action(self, raw: RawAction) -> Action:
-        """The action that the controller means by the numbers `raw`."""
+        """The action given by the controller's outputs `raw`."""
 
     @abc.abstractmethod
     def identity(self) -> Float[Array, "action"]:
-        """The action that moves nothing, in JAX's default precision."""
+        """The action that moves nothing, in JAX's default float dtype."""
 
     @abc.abstractmethod
     def act(self, action: Action, key: Key) -> Key:
-        """Where `action` takes `key`."""
+        """The key that `action` moves `key` to."""
 
     @abc.abstractmethod
     def compose(self, second: Action, first: Action) -> Action:
-        """The one action that does `first`, then `second`."""
+        """The action that applies `first`, then `second`."""
 
     @abc.abstractmethod
     def inverse(self, action: Action) -> Action:
@@ -86,24 +86,24 @@ class Geometry(eqx.Module):
 
     @abc.abstractmethod
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """From `previous` (gate 0) to `candidate` (gate 1), within the group."""
+        """The mixture of `previous` (gate 0) and `candidate` (gate 1), an element of the group."""
 
     @abc.abstractmethod
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
-        """From `previous` (gate 0) to `candidate` (gate 1), within the key space."""
+        """The mixture of `previous` (gate 0) and `candidate` (gate 1), a point of the key space."""
 
     @abc.abstractmethod
     def squared_distance(self, key: Key, address: Key) -> SquaredDistance:
-        """The square of the distance between a key and the address of a memory.
+        """The squared distance between a key and the address of a memory slot.
 
-        Finite, with finite gradients, also for an address of zeros, key or not: free slots of a memory hold those.
+        Finite, with finite gradients, also for an address of zeros, even if that is not a key: free slots hold zeros.
         """
 
     @abc.abstractmethod
     def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
-        """Where a key is drawn in a picture with the same scale on both axes."""
+        """The position of a key in a figure with the same scale on both axes."""
 
     @property
     @abc.abstractmethod
     def rim(self) -> float | None:
-        """The radius of the circle around the origin of the picture that holds all keys, where there is one."""
+        """The radius of the circle around the origin of the figure that contains all keys; None if there is none."""

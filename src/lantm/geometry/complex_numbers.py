@@ -1,6 +1,6 @@
-"""Complex numbers as pairs (a, b), for a + bi: the groups that turn the plane are made of them.
+"""Complex numbers as pairs (a, b) for a + bi, used by the groups that rotate the plane.
 
-Pairs of reals, not JAX's complex numbers: keys are real arrays in every geometry.
+Pairs of reals, not JAX's complex dtype: keys are real arrays in every geometry.
 """
 
 from typing import TypeAlias
@@ -22,15 +22,6 @@ def multiply(left: Complex, right: Complex) -> Complex:
     return jnp.stack([a * x - b * y, a * y + b * x], axis=-1)
 
 
-def exponential(real: Float[Array, "*#batch 1"], angle: Float[Array, "*#batch 1"]) -> Complex:
-    """The exponential of real + angle i.
-
-    >>> print(exponential(jnp.array([0.0]), jnp.array([jnp.pi / 2])).round(6))
-    [-0.  1.]
-    """
-    return jnp.exp(real) * jnp.concatenate([jnp.cos(angle), jnp.sin(angle)], axis=-1)
-
-
 def conjugate(number: Complex) -> Complex:
     """The mirror image in the real axis.
 
@@ -41,7 +32,7 @@ def conjugate(number: Complex) -> Complex:
 
 
 def squared_modulus(number: Complex) -> Float[Array, "*#batch 1"]:
-    """The square of the distance to 0, on an axis of length 1 so that it divides numbers.
+    """The squared modulus, with a last axis of length 1 so that it broadcasts against complex numbers.
 
     >>> print(squared_modulus(jnp.array([3.0, 4.0])))
     [25.]

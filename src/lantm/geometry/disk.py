@@ -1,22 +1,20 @@
-"""The Poincare disk under its isometries: heads walk on geodesics towards a rim that they never reach."""
-
-from typing import Literal
+"""The Poincare disk under its isometries: heads move along geodesics and never reach the rim."""
 
 import equinox as eqx
 import jax.numpy as jnp
 
 from lantm.geometry.base import Action, Key
 from lantm.geometry.half_space import HalfSpaceGeometry
-from lantm.geometry.options import check_choice, check_radius
+from lantm.geometry.options import check_radius
 from lantm.geometry.surface import SurfaceGeometry, halves
 
 
 class Disk(SurfaceGeometry, HalfSpaceGeometry):
-    """The hyperbolic plane (paper, section 5: keys that cannot run away), under all its isometries but reflections.
+    """The hyperbolic plane (paper, section 5: keys that cannot run away), under its isometries without reflections.
 
     Actions are the matrices (alpha, beta) of SU(1, 1), which move the disk by z -> (alpha z + beta) / (conj(beta) z +
-    conj(alpha)): turns about a point, walks along a geodesic, and walks along a horocycle. Keys are kept as points of
-    the upper half-plane (see `half_space`), drawn as points of the disk.
+    conj(alpha)): rotations about a point, and translations along a geodesic or a horocycle. Keys are stored as points
+    of the upper half-plane (see `half_space`) and drawn as points of the disk.
 
     >>> disk = Disk(radius=1.0)
     >>> far = disk.act(disk.action(jnp.array([20.0, 0.0, 0.0])), disk.key(jnp.zeros(2)))
@@ -26,19 +24,15 @@ class Disk(SurfaceGeometry, HalfSpaceGeometry):
     """
 
     radius: float = eqx.field(static=True, default=64.0)
-    actions: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
-    keys: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
 
     key_size = 2
     curvature = -1
 
     def __check_init__(self) -> None:
         check_radius("disk", self.radius)
-        check_choice("disk", "actions", self.actions, ("projected", "geodesic"))
-        check_choice("disk", "keys", self.keys, ("projected", "geodesic"))
 
     def act(self, action: Action, key: Key) -> Key:
-        """The same action on the half-plane: z -> (a z + b) / (c z + d), with real a, b, c, d."""
+        """The same isometry of the half-plane: z -> (a z + b) / (c z + d), with real a, b, c, d."""
         alpha, beta = halves(action)
         a, d = alpha[..., :1] + beta[..., :1], alpha[..., :1] - beta[..., :1]
         b, c = alpha[..., 1:] - beta[..., 1:], -alpha[..., 1:] - beta[..., 1:]

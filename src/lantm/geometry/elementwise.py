@@ -1,7 +1,7 @@
-"""Functions that act on every number of an array by itself, and are known by their names.
+"""A registry of elementwise functions that the GPU kernels must not take apart.
 
-The GPU kernels take a geometry's formulas apart, down to single numbers (`lantm.machine.kernel.coordinates`). What has
-a derivative of its own would lose it on the way; marked here, it is taken as a whole.
+The kernels split a geometry's formulas into operations on scalars (`lantm.machine.kernel.coordinates`). A function with
+a custom derivative would lose it that way; registered here, it is applied as a whole.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,6 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {"softplus": jax.nn.softplus}
 
 
 def elementwise(function: Any) -> Any:
-    """Marks a function of numbers."""
+    """Registers an elementwise function by its name, and compiles it."""
     ELEMENTWISE[function.__name__] = function
     return jax.jit(function)

@@ -1,4 +1,4 @@
-"""The key space R^n, which all the groups of the paper act on."""
+"""The key space R^n, on which all groups of the paper act."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -29,9 +29,9 @@ def squared_euclidean_distance(
     >>> print(squared_euclidean_distance(jnp.array([3.0, 0.0]), jnp.array([0.0, 4.0])))
     25.0
     """
-    # Component by component, and sliced before subtracting: a reduction over so short an axis made a
+    # Component by component, and sliced before subtracting: a reduction over such a short axis made the
     # compiled recurrence 12 times slower on a CPU, and slicing the difference instead doubled the time
-    # of its gradient. Every read measures its distance to the whole memory, so this is a hot spot.
+    # of its gradient. Every read computes its distance to the whole memory, so this is a hot spot.
     total = (point[..., 0] - other[..., 0]) ** 2
     for component in range(1, point.shape[-1]):
         total += (point[..., component] - other[..., component]) ** 2
@@ -39,7 +39,7 @@ def squared_euclidean_distance(
 
 
 def squared_norm(vector: Float[Array, "*#batch size"]) -> Float[Array, "*#batch 1"]:
-    """The sum of the squares of the components, on an axis of length 1 so that it divides vectors.
+    """The squared norm, with a last axis of length 1 so that it broadcasts against vectors.
 
     >>> print(squared_norm(jnp.array([2.0, 3.0, 6.0])))
     [49.]
@@ -51,18 +51,18 @@ def squared_norm(vector: Float[Array, "*#batch size"]) -> Float[Array, "*#batch 
 
 
 class EuclideanGeometry(Geometry):
-    """A geometry whose keys are the points of R^n, as the controller emits them (paper, section 3).
+    """A geometry whose keys are points of R^n, as the controller emits them (paper, section 3).
 
-    A geometry derived from it has only its group left to describe, and the `key_size` n.
+    A subclass defines its group and the `key_size` n.
     """
 
     @property
     def raw_key_size(self) -> int:
-        """As many as a key has."""
+        """The number of components of a key."""
         return self.key_size
 
     def key(self, raw: RawKey) -> Key:
-        """The raw numbers are the key."""
+        """The raw outputs, unchanged."""
         return raw
 
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
@@ -74,12 +74,12 @@ class EuclideanGeometry(Geometry):
         return squared_euclidean_distance(key, address)
 
     def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
-        """The first two components; 0 is the second of a line's."""
+        """The first two components; in one dimension the second coordinate is 0."""
         if self.key_size == 1:
             return jnp.concatenate([key, jnp.zeros_like(key)], axis=-1)
         return key[..., :2]
 
     @property
     def rim(self) -> float | None:
-        """There is none."""
+        """None: keys can be anywhere in the plane."""
         return None

@@ -1,41 +1,66 @@
-"""Hyperbolic space as a key space: the upper half-space, where floating point keeps what the disk rounds away.
+"""Hyperbolic space as the upper half-space, which is more precise in floating point than the disk.
 
-A key is (x, y): a place x on the floor, of one number or more, and a height y above it, which is positive. The same
-space is drawn as a disk or ball; but there the distance of a key from the rim, on which all lengths depend, is the
-difference of two numbers near 1. Here it is a number of its own, exact to the last digit however small it becomes.
+A key is (x, y): a point x of the floor R^(n-1) and a height y > 0 above it. The same space is drawn as a disk or ball.
+There the distance of a key from the rim, on which all lengths depend, is the difference of two numbers near 1. Here it
+is the height, which floating point stores with full relative precision however small it is.
 """
 
 import math
-from typing import Literal
+from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from lantm.geometry.arcs import hyperbolic_weights, squared_length
 from lantm.geometry.base import Gate, Geometry, Key, RawKey, SquaredDistance
+from lantm.geometry.elementwise import elementwise
 from lantm.geometry.euclidean import squared_euclidean_distance, squared_norm
 from lantm.geometry.surface import FARTHEST
 
+# Added to a length and to its hyperbolic sine, so that their ratio is 1 where both are 0.
+_TINY = 1e-30
+
+
+@jax.custom_jvp
+def squared_length(s: Float[Array, "*#batch"]) -> Float[Array, "*#batch"]:
+    """The square of the hyperbolic length d with sinh^2(d / 2) = s.
+
+    >>> print(squared_length(jnp.sinh(jnp.array([0.0, 1.5])) ** 2))
+    [0. 9.]
+    """
+    return jnp.log1p(2 * (s + jnp.sqrt(s * (1 + s)))) ** 2
+
+
+@squared_length.defjvp
+def _squared_length_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    # Written out, because the derivative of the root is infinite at 0, where that of the squared length is 4.
+    (s,), (change,) = primals, tangents
+    root = jnp.sqrt(s * (1 + s))
+    length = jnp.log1p(2 * (s + root))
+    return length**2, 4 * (length + _TINY) / (2 * root + _TINY) * change
+
+
+squared_length = elementwise(squared_length)
+
 
 class HalfSpaceGeometry(Geometry):
-    """A geometry with the keys of hyperbolic space, of curvature -1 / `radius`^2.
+    """A geometry whose keys are points of hyperbolic space, of curvature -1 / `radius`^2.
 
-    The base point is (0, 1). Keys are kept within a ball around it, as wide as the precision of their numbers can tell
-    neighbours apart: 14 radii for float32, 34 for float64. Nothing leaves it, however long it runs.
+    The base point is (0, 1). Keys are kept within a ball around it in which floating point can tell neighbouring keys
+    apart: 14 radii for float32, 34 for float64. No sequence of actions leads out of it.
     """
 
     radius: eqx.AbstractVar[float]
-    keys: eqx.AbstractVar[Literal["projected", "geodesic"]]
 
     @property
     def raw_key_size(self) -> int:
-        """As many as there are dimensions."""
+        """The dimension of the space."""
         return self.key_size
 
     def key(self, raw: RawKey) -> Key:
-        """Where a shift of the base point by the raw numbers leads: d = 2 radius asinh(|raw| / (2 radius)) far."""
+        """The base point shifted by the raw outputs, over a distance of 2 radius asinh(|raw| / (2 radius))."""
         b = jnp.clip(raw / (2 * self.radius), -FARTHEST, FARTHEST)
         up, aside = b[..., :1], b[..., 1:]
         square = squared_norm(aside)
@@ -47,7 +72,7 @@ class HalfSpaceGeometry(Geometry):
         return self.within_reach(jnp.concatenate([-2 * stretch * aside * height, height], axis=-1))
 
     def within_reach(self, key: Key) -> Key:
-        """The key, or the key of its height at the edge of the ball that precision allows."""
+        """The key, clipped to the ball in which floating point can tell neighbouring keys apart."""
         reach = _reach(key)
         height = jnp.clip(key[..., -1:], math.exp(-reach), math.exp(reach))
         floor = key[..., :-1]
@@ -57,17 +82,13 @@ class HalfSpaceGeometry(Geometry):
         return jnp.concatenate([floor * shrink, height], axis=-1)
 
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
-        """Along the geodesic: `projected` in the pace of a straight line through the hyperboloid, or at constant speed.
+        """Along the geodesic: the straight line between two points of the hyperboloid, projected back to it.
 
-        On the hyperboloid, a key is (|key|^2, x, 1) / y. What is mixed there is scaled back to it.
+        On the hyperboloid, a key is (|key|^2, x, 1) / y.
         """
         s = self._half(candidate, previous)[..., None]
-        if self.keys == "geodesic":
-            new, old = hyperbolic_weights(gate, s)
-        else:
-            scale = lax.rsqrt(1 + 4 * gate * (1 - gate) * s)
-            new, old = gate * scale, (1 - gate) * scale
-        new, old = new / candidate[..., -1:], old / previous[..., -1:]
+        scale = lax.rsqrt(1 + 4 * gate * (1 - gate) * s)
+        new, old = gate * scale / candidate[..., -1:], (1 - gate) * scale / previous[..., -1:]
         height = 1 / (new + old)
         floor = (new * height) * candidate[..., :-1] + (old * height) * previous[..., :-1]
         return jnp.concatenate([floor, height], axis=-1)
@@ -77,13 +98,13 @@ class HalfSpaceGeometry(Geometry):
         return self.radius**2 * squared_length(self._half(key, address))
 
     def _half(self, key: Key, address: Key) -> Float[Array, "*#batch"]:
-        """sinh^2 of half the distance, in radii."""
-        lowest = math.exp(-_reach(key))  # free slots of a memory hold zeros, which are no key, and are not read
+        """sinh^2(d / 2), for a distance of d radii."""
+        lowest = math.exp(-_reach(key))  # free slots hold zeros, which are not a key, and are never read
         heights = jnp.maximum(key[..., -1], lowest) * jnp.maximum(address[..., -1], lowest)
         return squared_euclidean_distance(key, address) / (4 * heights)
 
     def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
-        """The Poincare disk; of a ball of more dimensions, the shadow on the first two."""
+        """The Poincare disk; in more dimensions, the Poincare ball projected to its first two."""
         floor, height = key[..., :-1], key[..., -1:]
         square = squared_norm(floor)
         scale = 1 / (square + (height + 1) ** 2)
@@ -96,5 +117,5 @@ class HalfSpaceGeometry(Geometry):
 
 
 def _reach(key: Key) -> float:
-    """The radius of the ball that keys are kept in: at its edge, neighbours differ in few of their last digits."""
+    """The radius of the ball that keys are kept in: at its edge, neighbouring keys differ in their last digits only."""
     return -math.log(jnp.finfo(key.dtype).eps) - 2

@@ -1,7 +1,5 @@
 """Hyperbolic space of any dimension, under the group that scales and shifts the upper half-space."""
 
-from typing import Literal
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -10,19 +8,19 @@ from lantm.errors import LantmError
 from lantm.geometry.base import Action, Gate, Key, RawAction
 from lantm.geometry.euclidean import interpolate
 from lantm.geometry.half_space import HalfSpaceGeometry
-from lantm.geometry.options import check_choice, check_radius
+from lantm.geometry.options import check_radius
 
-# Scalings, as logarithms, and shifts are taken for at most this: farther than float32 tells keys apart.
+# Logarithms of scales, and shifts, are clipped to these: beyond them float32 cannot tell keys apart.
 _STRONGEST = 32.0
 _FARTHEST = 1e12
 
 
 class Hyperbolic(HalfSpaceGeometry):
-    """The group takes (x, y) to (s x + v, s y): one action for every pair of keys, and none that fixes a key.
+    """An action takes (x, y) to (s x + v, s y). Exactly one action takes a given key to another given key.
 
-    These are isometries, as many as there are keys: a group that is a copy of its own key space, as translations are.
-    An action is (v, log s). It need not commute with others. A repeated one goes along a geodesic where v is 0, along
-    a horocycle where s is 1, and else beside a geodesic.
+    All actions are isometries, and only the identity fixes a key: as for translations, the group is a copy of the key
+    space. An action is stored as (v, log s). Actions do not commute in general. A repeated action moves a key along a
+    geodesic where v is 0, along a horocycle where s is 1, and otherwise at a constant distance from a geodesic.
 
     >>> space = Hyperbolic(dimension=3, radius=1.0)
     >>> print(space.act(jnp.array([1.0, 2.0, 0.0]), jnp.array([0.5, 0.5, 4.0])))
@@ -31,8 +29,6 @@ class Hyperbolic(HalfSpaceGeometry):
 
     dimension: int = eqx.field(static=True, default=3)
     radius: float = eqx.field(static=True, default=64.0)
-    actions: Literal["linear", "geodesic"] = eqx.field(static=True, default="linear")
-    keys: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
 
     isometric = True
 
@@ -40,8 +36,6 @@ class Hyperbolic(HalfSpaceGeometry):
         if self.dimension < 2:
             raise LantmError(f"hyperbolic space has dimension 2 or more, not {self.dimension}")
         check_radius("hyperbolic", self.radius)
-        check_choice("hyperbolic", "actions", self.actions, ("linear", "geodesic"))
-        check_choice("hyperbolic", "keys", self.keys, ("projected", "geodesic"))
 
     @property
     def key_size(self) -> int:
@@ -59,7 +53,7 @@ class Hyperbolic(HalfSpaceGeometry):
         return self.dimension
 
     def action(self, raw: RawAction) -> Action:
-        """Climbs by the first number, and goes aside by the others, in steps."""
+        """The first raw output scales, which moves keys upwards; the others shift them sideways. Units are steps."""
         steps = raw / self.radius
         climb = jnp.clip(steps[..., :1], -_STRONGEST, _STRONGEST)
         return jnp.concatenate([jnp.clip(-steps[..., 1:], -_FARTHEST, _FARTHEST), climb], axis=-1)
@@ -75,27 +69,15 @@ class Hyperbolic(HalfSpaceGeometry):
         return self.within_reach(jnp.concatenate([moved[..., :-1] + shift, moved[..., -1:]], axis=-1))
 
     def compose(self, second: Action, first: Action) -> Action:
-        """The first shift is scaled by what comes after it."""
+        """The product in the group; `second` also scales the shift of `first`."""
         shift = second[..., :-1] + jnp.exp(second[..., -1:]) * first[..., :-1]
         return jnp.concatenate([shift, second[..., -1:] + first[..., -1:]], axis=-1)
 
     def inverse(self, action: Action) -> Action:
-        """Shifts back, as seen after scaling back."""
+        """The inverse scale, and the opposite shift, scaled by it."""
         shift, climb = action[..., :-1], action[..., -1:]
         return jnp.concatenate([-jnp.exp(-climb) * shift, -climb], axis=-1)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """`linear` mixes shift and logarithm of the scale; `geodesic` uses the exponential map of the group."""
-        if self.actions == "linear":
-            return interpolate(gate, candidate, previous)
-        way = self.compose(candidate, self.inverse(previous))
-        climb = way[..., -1:]
-        shift = way[..., :-1] * (gate * _growth(gate * climb) / _growth(climb))
-        return self.compose(jnp.concatenate([shift, gate * climb], axis=-1), previous)
-
-
-def _growth(climb: Float[Array, "*#batch 1"]) -> Float[Array, "*#batch 1"]:
-    """(exp(climb) - 1) / climb, and its limit 1 at 0."""
-    small = jnp.abs(climb) < 1e-3
-    safe = jnp.where(small, 1.0, climb)
-    return jnp.where(small, 1 + climb / 2 * (1 + climb / 3 * (1 + climb / 4)), jnp.expm1(safe) / safe)
+        """The straight line between the shifts and between the logarithms of the scales."""
+        return interpolate(gate, candidate, previous)

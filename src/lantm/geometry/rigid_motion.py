@@ -1,22 +1,20 @@
-"""SE(2) acting on the plane: heads walk and turn."""
-
-from typing import Literal
+"""SE(2) acting on the plane: heads move and turn."""
 
 import equinox as eqx
 
 from lantm.geometry.base import Action, Key
 from lantm.geometry.complex_numbers import multiply
 from lantm.geometry.euclidean import EuclideanGeometry
-from lantm.geometry.options import check_choice, check_radius
+from lantm.geometry.options import check_radius
 from lantm.geometry.surface import SurfaceGeometry, halves
 
 
 class RigidMotion(SurfaceGeometry, EuclideanGeometry):
-    """A head turns about the origin and takes a step. Repeated, that is a walk along a line or on a circle.
+    """A head turns about the origin and takes a step. A repeated action moves a key along a line or a circle.
 
     The action (alpha, beta) takes the key k, a complex number, to alpha^2 k + alpha beta; alpha has modulus 1 and half
-    the angle of the turn. A raw turn of 1 is by 1 / `radius` radians: at that distance from the origin, it moves a key
-    as far as a step does.
+    the angle of the turn. A raw turn of 1 is a turn by 1 / `radius` radians: at the distance `radius` from the
+    origin, it moves a key as far as a step does.
 
     >>> import jax.numpy as jnp
     >>> plane = RigidMotion()
@@ -25,14 +23,12 @@ class RigidMotion(SurfaceGeometry, EuclideanGeometry):
     """
 
     radius: float = eqx.field(static=True, default=64.0)
-    actions: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
 
     key_size = 2
     curvature = 0
 
     def __check_init__(self) -> None:
         check_radius("se2", self.radius)
-        check_choice("se2", "actions", self.actions, ("projected", "geodesic"))
 
     def act(self, action: Action, key: Key) -> Key:
         """Turns by twice the angle of alpha, then steps."""

@@ -1,18 +1,14 @@
 """SO(2) acting on the plane: heads move on circles around the origin."""
 
-from typing import Literal
-
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from lantm.geometry.base import Action, Gate, Key, RawAction
-from lantm.geometry.complex_numbers import conjugate, exponential, multiply
+from lantm.geometry.complex_numbers import conjugate, multiply
 from lantm.geometry.euclidean import EuclideanGeometry, interpolate, squared_norm
-from lantm.geometry.options import check_choice
 
-# Shorter vectors have no direction worth the name: single precision rounds the mean of two opposite unit
-# vectors to about 1e-7. Not larger, because a controller may well start with outputs as small as 1e-5:
+# Shorter vectors count as having no direction: single precision rounds the mean of two opposite unit
+# vectors to about 1e-7. Not larger, because a controller may start with outputs as small as 1e-5:
 # that of the paper's program experiments has initial weights of at most 0.0008.
 SHORTEST_WITH_DIRECTION = 1e-6
 
@@ -20,11 +16,11 @@ SHORTEST_WITH_DIRECTION = 1e-6
 def project(
     vector: Float[Array, "*#batch size"], fallback: Float[Array, "*#batch size"]
 ) -> Float[Array, "*#batch size"]:
-    """`vector` scaled to unit norm; about the unit vector `fallback` where `vector` is too short for that.
+    """`vector` scaled to unit norm; close to the unit vector `fallback` where `vector` is too short.
 
-    No continuous map takes the whole space to the unit sphere and leaves that alone, so some jump has to
-    be. A short vector is added to the fallback rather than replaced by it: its gradient is then finite but
-    not zero, and training can leave the place again.
+    No continuous map takes the whole space to the unit sphere and keeps the sphere fixed, so there has to
+    be a discontinuity. A short vector is added to the fallback rather than replaced by it: its gradient is
+    then finite but not zero, so training can move away from it.
 
     >>> print(project(jnp.array([0.0, 5.0]), fallback=jnp.array([1.0, 0.0])))
     [0. 1.]
@@ -32,7 +28,7 @@ def project(
     [1. 0.]
     """
     short = squared_norm(vector) < SHORTEST_WITH_DIRECTION**2
-    # The choice comes before the division, so that no branch of it divides by 0 under differentiation.
+    # The choice comes before the division, so that differentiation never divides by 0.
     long_enough = jnp.where(short, vector + fallback, vector)
     return long_enough / jnp.sqrt(squared_norm(long_enough))
 
@@ -40,25 +36,20 @@ def project(
 class Rotation(EuclideanGeometry):
     """A head turns about the origin; the action (cos t, sin t) turns by t (paper, appendix C.2).
 
-    Raw numbers of any length name an angle by their direction, so a machine is free to learn small turns.
+    The direction of the raw outputs gives the angle, whatever their length, so a machine can learn small turns.
 
     >>> quarter_turn = Rotation().action(jnp.array([0.0, 7.0]))
     >>> print(Rotation().act(quarter_turn, jnp.array([2.0, 1.0])))
     [-1.  2.]
     """
 
-    actions: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
-
     key_size = 2
     action_size = 2
     raw_action_size = 2
     isometric = True
 
-    def __check_init__(self) -> None:
-        check_choice("rotation", "actions", self.actions, ("projected", "geodesic"))
-
     def action(self, raw: RawAction) -> Action:
-        """The raw numbers scaled to unit norm; the identity where they are 0, which has no direction."""
+        """The raw outputs scaled to unit norm; the identity where they are 0, which has no direction."""
         return project(raw, fallback=self.identity().astype(raw.dtype))
 
     def identity(self) -> Float[Array, "action"]:
@@ -74,17 +65,12 @@ class Rotation(EuclideanGeometry):
         return multiply(second, first)
 
     def inverse(self, action: Action) -> Action:
-        """The conjugate, which turns as far the other way."""
+        """The conjugate, which turns by the opposite angle."""
         return conjugate(action)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """`projected`: the straight line between the actions, projected back to the circle (paper, section 3.4).
+        """The straight line between the actions, projected back to the circle (paper, section 3.4).
 
-        Halfway between opposite actions, where the line meets 0, the previous action goes on. `geodesic` turns at
-        constant speed, by a share of the angle between the two.
+        Halfway between opposite actions, where the line meets 0, the previous action is kept.
         """
-        if self.actions == "geodesic":
-            way = multiply(candidate, conjugate(previous))
-            angle = jnp.arctan2(way[..., 1:], way[..., :1])
-            return multiply(exponential(jnp.zeros_like(angle), gate * angle), previous)
         return project(interpolate(gate, candidate, previous), fallback=previous)

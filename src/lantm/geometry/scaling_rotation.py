@@ -1,47 +1,38 @@
 """R* x SO(2) acting on the plane: heads move on spirals around the origin."""
 
-from typing import Literal
-
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from lantm.geometry.base import Action, Gate, Key, RawAction
-from lantm.geometry.complex_numbers import conjugate, exponential, multiply, squared_modulus
+from lantm.geometry.complex_numbers import conjugate, multiply, squared_modulus
 from lantm.geometry.euclidean import EuclideanGeometry, interpolate
-from lantm.geometry.options import check_choice
 
-# The strongest contraction that the controller can ask for.
+# The smallest scale of an action that the controller can emit.
 SMALLEST_SCALE = 1e-6
-# Components of keys are held below this, so that squared distances are numbers: spirals grow exponentially.
+# Components of keys are clipped to this, so that squared distances are finite: spirals grow exponentially.
 _FARTHEST = 1e18
 
 
 class ScalingRotation(EuclideanGeometry):
     """A head turns about the origin and scales its distance to it (paper, appendix C.1).
 
-    The action (a, b) is the complex number a + bi, which multiplies keys. All numbers but 0 form the group.
+    The action (a, b) is the complex number a + bi, which multiplies keys. All complex numbers but 0 form the group.
 
     >>> quarter_turn_and_double = jnp.array([0.0, 2.0])
     >>> print(ScalingRotation().act(quarter_turn_and_double, jnp.array([2.0, 1.0])))
     [-2.  4.]
     """
 
-    actions: Literal["linear", "geodesic"] = eqx.field(static=True, default="linear")
-
     key_size = 2
     action_size = 2
     raw_action_size = 2
     isometric = False
 
-    def __check_init__(self) -> None:
-        check_choice("scaling-rotation", "actions", self.actions, ("linear", "geodesic"))
-
     def action(self, raw: RawAction) -> Action:
-        """The raw numbers, unless they are nearly 0: then a number next to them that has an inverse.
+        """The raw outputs; where they are nearly 0, a complex number close to them that has an inverse.
 
-        Numbers within `SMALLEST_SCALE` of 0 are shifted by twice that along the real axis, out of the
-        neighbourhood of 0. The gradient stays that of the identity map, there too.
+        What is within `SMALLEST_SCALE` of 0 is shifted by twice that along the real axis. The gradient is
+        that of the identity map, there too.
         """
         nearly_zero = squared_modulus(raw) < SMALLEST_SCALE**2
         shift = 2 * SMALLEST_SCALE * self.identity().astype(raw.dtype)
@@ -64,15 +55,9 @@ class ScalingRotation(EuclideanGeometry):
         return conjugate(action) / squared_modulus(action)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """`linear`: the straight line between the actions (paper, section 3.4).
+        """The straight line between the actions (paper, section 3.4).
 
         Halfway between opposite actions it meets 0, outside the group. The paper accepts this, as it has
-        probability zero, and so do we: 0 takes every key to the origin, with finite gradients. `geodesic` is a
-        spiral that turns and scales at constant rates.
+        probability zero, and so do we: 0 takes every key to the origin, with finite gradients.
         """
-        if self.actions == "geodesic":
-            way = multiply(candidate, self.inverse(previous))
-            angle = jnp.arctan2(way[..., 1:], way[..., :1])
-            growth = 0.5 * jnp.log(squared_modulus(way))
-            return multiply(exponential(gate * growth, gate * angle), previous)
         return interpolate(gate, candidate, previous)

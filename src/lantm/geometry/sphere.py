@@ -1,30 +1,24 @@
-"""SO(3) acting on the sphere: heads walk on great circles, and come around."""
-
-from typing import Literal
+"""SO(3) acting on the sphere: heads move on circles, and return."""
 
 import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from lantm.geometry.arcs import cardinal_sine, squared_angle
 from lantm.geometry.base import Action, Gate, Key, RawKey
 from lantm.geometry.complex_numbers import conjugate, multiply, squared_modulus
-from lantm.geometry.euclidean import squared_euclidean_distance, squared_norm
-from lantm.geometry.options import check_choice, check_radius
+from lantm.geometry.euclidean import interpolate, squared_euclidean_distance, squared_norm
+from lantm.geometry.options import check_radius
 from lantm.geometry.rotation import project
 from lantm.geometry.surface import SurfaceGeometry, half_radii, halves
 
-# sin^2 of half the longest arc; longer ones are taken for it, since between opposite points there is none.
-_LONGEST_ARC = 1 - 1e-3
-
 
 class Sphere(SurfaceGeometry):
-    """A head walks on a sphere around the origin of space; rotations are unit quaternions.
+    """A head moves on a sphere around the origin of R^3; rotations are unit quaternions.
 
-    A raw key (x, y) is the point whose stereographic projection from the south pole it is; near the north pole, the
-    base point, those are the coordinates of a map in steps. Distances are those through the sphere, not along it:
-    they order points alike and are smooth at opposite points, where the arc is not.
+    The key of the raw outputs (x, y) is the point whose stereographic projection from the south pole is (x, y); near
+    the north pole, the base point, those are plane coordinates in steps. Distances are straight lines through the
+    sphere, not arcs: they rank keys in the same order and are smooth at opposite points, where arcs are not.
 
     >>> sphere = Sphere(radius=10.0)
     >>> print(sphere.key(jnp.array([0.0, 0.0])), sphere.key(jnp.array([20.0, 0.0])))
@@ -32,8 +26,6 @@ class Sphere(SurfaceGeometry):
     """
 
     radius: float = eqx.field(static=True, default=64.0)
-    actions: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
-    keys: Literal["projected", "geodesic"] = eqx.field(static=True, default="projected")
 
     key_size = 3
     raw_key_size = 2
@@ -41,8 +33,6 @@ class Sphere(SurfaceGeometry):
 
     def __check_init__(self) -> None:
         check_radius("sphere", self.radius)
-        check_choice("sphere", "actions", self.actions, ("projected", "geodesic"))
-        check_choice("sphere", "keys", self.keys, ("projected", "geodesic"))
 
     def key(self, raw: RawKey) -> Key:
         """The inverse of the stereographic projection."""
@@ -51,7 +41,7 @@ class Sphere(SurfaceGeometry):
         return self.radius * jnp.concatenate([2 * flat, 1 - square], axis=-1) / (1 + square)
 
     def act(self, action: Action, key: Key) -> Key:
-        """The rotation of the unit quaternion, back on the sphere after every step, lest rounding add up."""
+        """The rotation by the unit quaternion, projected back to the sphere so that rounding does not accumulate."""
         alpha, beta = halves(action)
         east, north = key[..., :2], key[..., 2:]
         double = multiply(alpha, beta)
@@ -62,25 +52,19 @@ class Sphere(SurfaceGeometry):
         return moved * (self.radius * lax.rsqrt(squared_norm(moved)))
 
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
-        """`projected` goes straight through the sphere, seen from its centre; `geodesic` keeps its speed on the arc.
+        """The straight line through the sphere, projected from its centre.
 
-        Halfway between opposite points, where there is no way to prefer, the previous key stays.
+        Halfway between opposite points the line meets the centre, which has no projection: the previous key stays.
         """
-        new, old = gate, 1 - gate
-        if self.keys == "geodesic":
-            s = squared_euclidean_distance(candidate, previous)[..., None] / (4 * self.radius**2)
-            square = squared_angle(jnp.minimum(s, _LONGEST_ARC))
-            # sin(gate angle) and sin((1 - gate) angle); the factor that they share is lost in the projection.
-            new, old = new * cardinal_sine(new**2 * square), old * cardinal_sine(old**2 * square)
-        mixed = new * candidate + old * previous
+        mixed = interpolate(gate, candidate, previous)
         return self.radius * project(mixed / self.radius, previous / self.radius)
 
     def squared_distance(self, key: Key, address: Key) -> Float[Array, "*#batch"]:
-        """The square of the chord."""
+        """The squared length of the chord."""
         return squared_euclidean_distance(key, address)
 
     def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
-        """Lambert's map, which keeps areas: the north pole is in the middle, the south pole is the rim."""
+        """Lambert's equal-area projection: the north pole is in the middle, the south pole is the rim."""
         stretch = jnp.sqrt(2 * self.radius / jnp.maximum(self.radius + key[..., 2:], 1e-6 * self.radius))
         return key[..., :2] * stretch
 

@@ -1,45 +1,42 @@
-"""The isometries of the three surfaces of constant curvature: sphere, plane and hyperbolic plane, by one code.
+"""The isometries of the three surfaces of constant curvature: sphere, plane and hyperbolic plane.
 
-Every such isometry (that is no reflection) is a matrix of two complex numbers,
+Every such isometry without reflection is a matrix of two complex numbers,
 
     (    alpha        beta     )        |alpha|^2 + curvature |beta|^2 = 1,
     ( -c conj(beta)  conj(alpha))       c the sign of the curvature: 1, 0 or -1,
 
 which are the unit quaternions for the sphere, the rigid motions for the plane (with half the angle in alpha), and
-SU(1, 1) for the disk. It and its negative are the same isometry. To a person on the surface, beta is a shift and the
-angle of alpha a turn about the base point, the point where keys are when their raw numbers are 0.
+SU(1, 1) for the disk. A matrix and its negative are the same isometry. On the surface, beta is a shift, and the angle
+of alpha is a turn about the base point, which is the key of the raw outputs 0.
 """
 
 import abc
-from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lantm.geometry.arcs import arc_weights, weights_between
 from lantm.geometry.base import Action, Gate, Geometry, RawAction
 from lantm.geometry.complex_numbers import Complex, conjugate, multiply, squared_modulus
+from lantm.geometry.euclidean import interpolate
 
-# Larger shifts, in half radii, are taken for this: it goes from end to end of what a float32 holds of a disk.
+# Shifts are clipped to this, in units of the diameter: it spans all keys of a disk in float32.
 FARTHEST = 1e6
-# The square of a shift so short that it has no direction in which a turn could carry on.
+# The square of a shift that is too short to have a direction.
 _NO_DIRECTION = 1e-4
 
 
 class SurfaceGeometry(Geometry):
-    """A surface of constant curvature under its isometries, those that mirror nothing.
+    """A surface of constant curvature under its isometries without reflections.
 
-    Sizes. Raw actions are normalised to a length of about 1 by the machine, and on a closed or curved surface it
-    matters how far that goes: a radian on the unit sphere is a sixth of the way around. So a surface has a `radius`
-    of many steps. Raw numbers of length 1 then move a key by about 1 near the base point, as in the plane under
-    translations, or turn the surface by 1 / radius; how curved a step is follows from the radius. With the default
-    of 64, the longest texts that machines are trained on go once along the radius, and four times as long ones do
-    not yet reach around the sphere.
+    The machine normalises raw actions to a length of about 1, and on a curved surface it matters how far that goes:
+    an arc of length 1 on the unit sphere is a sixth of a great circle. So a surface has a `radius` of many steps. Raw
+    actions of length 1 then move a key by about 1 near the base point, as translations of the plane do, or turn the
+    surface by 1 / radius. With the default of 64, the steps of the longest training problems add up to one radius,
+    and problems four times as long do not yet go around the sphere.
     """
 
     radius: eqx.AbstractVar[float]
-    actions: eqx.AbstractVar[Literal["projected", "geodesic"]]
 
     @property
     def action_size(self) -> int:
@@ -53,7 +50,7 @@ class SurfaceGeometry(Geometry):
 
     @property
     def isometric(self) -> bool:
-        """By definition."""
+        """True: actions are isometries."""
         return True
 
     @property
@@ -62,11 +59,11 @@ class SurfaceGeometry(Geometry):
         """The sign of the curvature."""
 
     def action(self, raw: RawAction) -> Action:
-        """Turns by about a radius-th of the third number, and shifts in the direction of the first two.
+        """A turn by about 1 / radius times the third raw output, and a shift in the direction of the first two.
 
-        The shift is as long as all three numbers, so that one who turns goes on: numbers that were normalised to
-        length 1 are a step of length 1, as a translation is. Otherwise a machine could spend its step on turning on
-        the spot, and was seen to. What the negative numbers mean undoes it.
+        The length of the shift is the norm of all three: raw actions normalised to length 1 are steps of length 1, as
+        translations are, whether they turn or not. Otherwise machines learn to spend their step on turning on the
+        spot. The negative raw outputs give the inverse.
         """
         half_turn = raw[..., 2:] / (2 * self.radius)
         across = squared_modulus(raw[..., :2])
@@ -76,7 +73,7 @@ class SurfaceGeometry(Geometry):
         return jnp.concatenate([turned, shift], axis=-1)
 
     def shift(self, raw: Float[Array, "*#batch 2"]) -> tuple[Complex, Float[Array, "*#batch 1"]]:
-        """The beta of a shift without a turn, and its alpha, which is real."""
+        """The beta and the alpha, which is real, of a shift without a turn."""
         if self.curvature == 0:
             return raw, jnp.ones_like(raw[..., :1])
         beta = half_radii(raw, self.radius)
@@ -84,7 +81,7 @@ class SurfaceGeometry(Geometry):
         return (beta / stretch, 1 / stretch) if self.curvature > 0 else (beta, stretch)
 
     def identity(self) -> Float[Array, "action"]:
-        """No turn, no shift."""
+        """The identity matrix."""
         return jnp.array([1.0, 0.0, 0.0, 0.0])
 
     def compose(self, second: Action, first: Action) -> Action:
@@ -99,20 +96,16 @@ class SurfaceGeometry(Geometry):
         return jnp.concatenate([conjugate(alpha), -beta], axis=-1)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """A mixture of the matrices, scaled to determinant 1; of a matrix and its negative, the nearer is taken.
+        """The straight line between the matrices, scaled to determinant 1.
 
-        `projected` mixes in the shares of the gate. `geodesic` goes at constant speed through the powers of the one
-        action that leads from `previous` to `candidate`, which is the paper's interpolation by the exponential map.
-        Both take the same way and differ in pace.
+        Of the candidate and its negative, which are the same action, the one nearer to `previous` is taken. The
+        mixtures lie on the curve of the paper's interpolation by the exponential map, at another speed.
         """
         s = self._determinant(candidate - previous) / 4  # sin^2 of half the angle between them
         opposite = s > 0.5
         candidate = jnp.where(opposite, -candidate, candidate)
         s = jnp.where(opposite, 1 - s, s)
-        if self.actions == "geodesic":
-            weights = weights_between(gate, s) if self.curvature < 0 else arc_weights(gate, s)
-            return self._renormalised(weights.candidate * candidate + weights.previous * previous)
-        mixed = gate * candidate + (1 - gate) * previous
+        mixed = interpolate(gate, candidate, previous)
         # The determinant of the mixture, which is never below a half.
         return self._renormalised(mixed / jnp.sqrt(1 - 4 * gate * (1 - gate) * s))
 
@@ -121,11 +114,11 @@ class SurfaceGeometry(Geometry):
         return squared_modulus(alpha) + self.curvature * squared_modulus(beta)
 
     def _renormalised(self, action: Action) -> Action:
-        """Takes the rounding of many steps out of the determinant."""
+        """The action scaled to determinant 1, so that rounding does not accumulate."""
         alpha, beta = halves(action)
         if self.curvature > 0:
             return action / jnp.sqrt(self._determinant(action))
-        # Not by the determinant here: for long shifts in the disk it is the difference of two large numbers.
+        # Not by the determinant: for long shifts in the disk it is the difference of two large numbers.
         length = jnp.sqrt((1 - self.curvature * squared_modulus(beta)) / squared_modulus(alpha))
         return jnp.concatenate([alpha * length, beta], axis=-1)
 
@@ -136,5 +129,5 @@ def halves(action: Float[Array, "*#batch 4"]) -> tuple[Complex, Complex]:
 
 
 def half_radii(raw: Float[Array, "*#batch size"], radius: float) -> Float[Array, "*#batch size"]:
-    """A shift in units of the diameter, bounded so that its square is finite."""
+    """A shift in units of the diameter, clipped so that its square is finite."""
     return jnp.clip(raw / (2 * radius), -FARTHEST, FARTHEST)

@@ -39,11 +39,11 @@ class Translation(EuclideanGeometry):
 
     @property
     def isometric(self) -> bool:
-        """All keys move alike."""
+        """True: all keys move by the same step."""
         return True
 
     def action(self, raw: RawAction) -> Action:
-        """The raw numbers are the step."""
+        """The raw outputs are the step."""
         return raw
 
     def identity(self) -> Float[Array, "action"]:
@@ -51,7 +51,7 @@ class Translation(EuclideanGeometry):
         return jnp.zeros(self.dimension)
 
     def act(self, action: Action, key: Key) -> Key:
-        """The key, a step further."""
+        """The sum of key and step."""
         return key + action
 
     def compose(self, second: Action, first: Action) -> Action:
@@ -59,7 +59,7 @@ class Translation(EuclideanGeometry):
         return second + first
 
     def inverse(self, action: Action) -> Action:
-        """The step back."""
+        """The opposite step."""
         return -action
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:

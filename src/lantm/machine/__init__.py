@@ -4,7 +4,7 @@ from lantm.machine.access import Access, Emission, Position
 from lantm.machine.backend import Backend
 from lantm.machine.controller import Controller, LstmController
 from lantm.machine.index import Index
-from lantm.machine.inference import Inference, infer
+from lantm.machine.inference import Inference, can_infer, infer
 from lantm.machine.lantm import Lantm, LantmConfig
 from lantm.machine.layer import LieAccess, LieAccessState
 from lantm.machine.lstm import Lstm, LstmConfig
@@ -42,6 +42,7 @@ __all__ = [
     "Trace",
     "Weighting",
     "Window",
+    "can_infer",
     "infer",
     "make_weighting",
     "parameter_count",

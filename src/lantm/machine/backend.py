@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from lantm.devices import current_device
 from lantm.errors import LantmError, SlowerWarning
 from lantm.geometry import Disk, Geometry, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere, Translation
 from lantm.machine.access import Access
@@ -60,19 +61,6 @@ SERVED = Served(
 _ROUNDED = (None, "default", "high", "bfloat16", "tensorfloat32", "TF32_TF32_F32")
 
 
-def current_device() -> jax.Device:
-    """The device that JAX runs computations on by default."""
-    chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
-    if chosen is None:
-        return jax.local_devices()[0]
-    return jax.local_devices(backend=chosen)[0] if isinstance(chosen, str) else chosen
-
-
-def on_cpu() -> bool:
-    """Whether computations run on a CPU by default."""
-    return current_device().platform == "cpu"
-
-
 def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> Kernels | None:
     """How to compile the kernels for a machine, or None if the loops are to run it."""
     if backend == "loops":
@@ -82,8 +70,8 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
     device = current_device()
     reason = _unserved_device(device) or _unserved_machine(access, cells, dtype)
     if reason is None:
-        precision = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
-        return Kernels(full_precision=precision not in _ROUNDED, interpret=False)
+        config: Any = jax.config  # its fields have types from JAX 0.12 on only
+        return Kernels(full_precision=config.jax_default_matmul_precision not in _ROUNDED, interpret=False)
     if backend == "kernel":
         raise LantmError(f"the kernels cannot run this machine: {reason}; use the backend 'auto' or 'loops'")
     if device.platform == "gpu":

@@ -36,7 +36,7 @@ def _numbers(machinery: Machinery, window: Window, schedule: Schedule) -> tuple[
 def forward(
     machinery: Machinery,
     weights: Weights,
-    inputs: Float[Array, "time batch 4*cells"],
+    inputs: Float[Array, "time batch four_cells"],
     start: State,
     memory: Memory,
     window: Window,

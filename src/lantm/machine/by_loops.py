@@ -22,14 +22,14 @@ class Step(NamedTuple):
     """One step of the machine, before its reading."""
 
     controller: CellState
-    gates: Float[Array, "batch 4*cells"]
+    gates: Float[Array, "batch four_cells"]
     emission: Float[Array, "batch emission"]
     position: Position
     written: Memory
     temperatures: Float[Array, "batch read_heads"] | None
 
 
-def take_step(access: Access, weights: Weights, given: Float[Array, "batch 4*cells"], state: State) -> Step:
+def take_step(access: Access, weights: Weights, given: Float[Array, "batch four_cells"], state: State) -> Step:
     """The controller's step and the heads' (docs/machine.md, "One step"): all but the memory."""
     preactivation = given + jnp.concatenate([state.reading, state.controller.hidden], axis=-1) @ weights.recurrent
     controller, gates = lstm_cell(preactivation, state.controller.cell)
@@ -49,8 +49,8 @@ def interpret(
 class Saved(NamedTuple):
     """What the forward pass leaves for the backward pass."""
 
-    rows: Float[Array, "time+1 batch packed"]  # row t is the state before step t, with the emission that led to it
-    gates: Float[Array, "time batch 4*cells"]
+    rows: Float[Array, "rows batch packed"]  # row t is the state before step t, with the emission that led to it
+    gates: Float[Array, "time batch four_cells"]
 
 
 def _pack(state: State, emission: Array) -> Float[Array, "batch packed"]:
@@ -75,7 +75,7 @@ def unpack(
 def forward(
     machinery: Machinery,
     weights: Weights,
-    inputs: Float[Array, "time batch 4*cells"],
+    inputs: Float[Array, "time batch four_cells"],
     start: State,
     memory: Memory,
     window: Window,

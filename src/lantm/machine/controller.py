@@ -28,7 +28,7 @@ class Controller(eqx.Module):
         """The state before the first step."""
 
     @abc.abstractmethod
-    def step(self, inputs: Float[Array, " inputs+reading"], state: PyTree) -> tuple[Float[Array, " size"], PyTree]:
+    def step(self, inputs: Float[Array, " inputs_and_reading"], state: PyTree) -> tuple[Float[Array, " size"], PyTree]:
         """The output and the next state, from the layer's input and its last reading side by side."""
 
 
@@ -40,8 +40,8 @@ class CellState(NamedTuple):
 
 
 def lstm_cell(
-    preactivation: Float[Array, "*batch 4*cells"], cell: Float[Array, "*batch cells"]
-) -> tuple[CellState, Float[Array, "*batch 4*cells"]]:
+    preactivation: Float[Array, "*batch four_cells"], cell: Float[Array, "*batch cells"]
+) -> tuple[CellState, Float[Array, "*batch four_cells"]]:
     """The next state from the weighted sum of all inputs, and the open gates on the way to it.
 
     The sum and the gates are, side by side: input gate, forget gate, output gate, candidate.
@@ -56,11 +56,11 @@ def lstm_cell(
 
 
 def lstm_cell_backward(
-    gates: Float[Array, "*batch 4*cells"],
+    gates: Float[Array, "*batch four_cells"],
     before: Float[Array, "*batch cells"],
     cell: Float[Array, "*batch cells"],
     cotangent: CellState,
-) -> tuple[Float[Array, "*batch 4*cells"], Float[Array, "*batch cells"]]:
+) -> tuple[Float[Array, "*batch four_cells"], Float[Array, "*batch cells"]]:
     """The cotangents of the weighted sum and of the cell before, from the gates and the cells on both sides.
 
     Written out, because the activations are at hand: the derivative of each is a polynomial in its value.
@@ -84,7 +84,7 @@ class LstmController(Controller):
     """The paper's controller: an LSTM that sees the input and the last reading."""
 
     inputs: Linear  # the input's share of the preactivation, with its bias
-    recurrent: Float[Array, "reading+cells 4*cells"]
+    recurrent: Float[Array, "reading_and_cells four_cells"]
     start: CellState
 
     def __init__(
@@ -110,7 +110,7 @@ class LstmController(Controller):
         return self.start
 
     def step(
-        self, inputs: Float[Array, " inputs+reading"], state: CellState
+        self, inputs: Float[Array, " inputs_and_reading"], state: CellState
     ) -> tuple[Float[Array, " cells"], CellState]:
         """The hidden state, and the state with it."""
         given, reading = jnp.split(inputs, [self.inputs.weight.shape[0]])

@@ -16,12 +16,13 @@ from lantm.errors import LantmError
 from lantm.machine.access import Access
 from lantm.machine.by_loops import Step, take_step
 from lantm.machine.controller import LstmController
-from lantm.machine.index import Index, Reading, check_geometry, check_weighting, read, read_all
+from lantm.machine.index import Index, Reading, check_geometry, check_weighting, has_index, read, read_all
 from lantm.machine.index.blocks import Slots, Store, close, empty, seal, write
 from lantm.machine.index.expansion import Query
 from lantm.machine.lantm import Lantm
 from lantm.machine.loops import get_row, loop, put_row
 from lantm.machine.memory import Grow
+from lantm.machine.model import Model
 from lantm.machine.state import State, Weights
 
 
@@ -32,6 +33,14 @@ class Inference(NamedTuple):
     bounds: Float[Array, "time batch read_heads"]  # on the error of any component of the reading; 0 for full reads
     full_reads: Int[Array, ""]  # steps in which all memories were read
     state: State  # what the machine ended with, beside its memory
+
+
+def can_infer(model: Model) -> bool:
+    """Whether `infer` serves a model: one that forgets nothing, with distances that there is an index for."""
+    if not isinstance(model, Lantm) or not isinstance(model.config.policy, Grow):
+        return False
+    access = model.config.access
+    return has_index(access.geometry) and access.weighting.convex
 
 
 @partial(jax.jit, static_argnames="index")

@@ -18,9 +18,10 @@ from lantm.machine.layer import LieAccess, Part, forgetting
 from lantm.machine.linear import Linear
 from lantm.machine.memory import Policy, Window, compact, visible
 from lantm.machine.model import Model, Output, Trace
-from lantm.machine.older_records import LANTM_CONSTANTS, with_weighting_options, without_constants
+from lantm.machine.older_records import LANTM_CONSTANTS, with_weighting_options
 from lantm.machine.state import Carried, Machinery, Schedule
 from lantm.machine.weighting import make_weighting
+from lantm.records import drop_retired
 
 _PARTS: tuple[Part, ...] = get_args(Part)
 # Geometry and weighting go to the layer as objects, not as names.
@@ -89,7 +90,7 @@ class LantmConfig:
         >>> LantmConfig.upgrade({"weighting": "invnorm", "power": 2.0, "squash_keys": False, "cells": 50})
         {'weighting': 'invnorm[power=2.0]', 'cells': 50}
         """
-        return with_weighting_options(without_constants(values, LANTM_CONSTANTS))
+        return with_weighting_options(drop_retired(values, LANTM_CONSTANTS, "machine"))
 
     @property
     def access(self) -> Access:

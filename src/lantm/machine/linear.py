@@ -28,7 +28,7 @@ def lstm_matrices(
     key: PRNGKeyArray,
     weight_range: float | None,
     forget_bias: float | None,
-) -> tuple[Linear, Float[Array, "recurrent 4*cells"]]:
+) -> tuple[Linear, Float[Array, "{recurrent} 4*{cells}"]]:
     """The weights of an LSTM layer: of its inputs with the bias, and of what it feeds back.
 
     The start is uniform in +-1/sqrt(all inputs of a cell), or +-`weight_range`; a given `forget_bias`

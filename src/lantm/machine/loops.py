@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, Int
+from jaxtyping import Array, ArrayLike, Int
 
-from lantm.machine.backend import on_cpu
+from lantm.devices import on_cpu
 
 Carry = TypeVar("Carry")
 
@@ -28,28 +28,31 @@ _BLOCK = 8
 def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Carry) -> Carry:
     """`for i in range(start, end): carry = body(i, carry)`, the bounds given at run time."""
     if on_cpu():
-        return lax.fori_loop(start, end, body, carry)
+        carry = lax.fori_loop(start, end, body, carry)
+        return carry
     turns = jnp.maximum(end - start, 0)
     blocks, rest = turns // _BLOCK, turns % _BLOCK
 
     def block(i: Array, carry: Carry) -> Carry:
         first = start + rest + i * _BLOCK
-        return lax.fori_loop(0, _BLOCK, lambda j, carry: body(first + j, carry), carry)
+        carry = lax.fori_loop(0, _BLOCK, lambda j, carry: body(first + j, carry), carry)
+        return carry
 
     carry = lax.fori_loop(start, start + rest, body, carry)
-    return lax.fori_loop(0, blocks, block, carry)
+    carry = lax.fori_loop(0, blocks, block, carry)
+    return carry
 
 
 @lru_cache
-def _putter(axis: int) -> Callable[[Array, Array, Array], Array]:
+def _putter(axis: int) -> Callable[[Array, Array, ArrayLike], Array]:
     @custom_vmap
-    def put(array: Array, slices: Array, at: Array) -> Array:
+    def put(array: Array, slices: Array, at: ArrayLike) -> Array:
         return lax.dynamic_update_slice_in_dim(array, slices, at, axis=axis)
 
     @put.def_vmap
-    def put_mapped(size: int, mapped: list[bool], array: Array, slices: Array, at: Array) -> tuple[Array, bool]:
+    def put_mapped(size: int, mapped: list[bool], array: Array, slices: Array, at: ArrayLike) -> tuple[Array, bool]:
         if mapped[2]:
-            plain = jax.vmap(
+            plain: Callable[..., Array] = jax.vmap(
                 lambda a, s, i: lax.dynamic_update_slice_in_dim(a, s, i, axis=axis),
                 in_axes=(0 if mapped[0] else None, 0 if mapped[1] else None, 0),
             )
@@ -62,15 +65,15 @@ def _putter(axis: int) -> Callable[[Array, Array, Array], Array]:
 
 
 @lru_cache
-def _getter(axis: int, size: int) -> Callable[[Array, Array], Array]:
+def _getter(axis: int, size: int) -> Callable[[Array, ArrayLike], Array]:
     @custom_vmap
-    def get(array: Array, at: Array) -> Array:
+    def get(array: Array, at: ArrayLike) -> Array:
         return lax.dynamic_slice_in_dim(array, at, size, axis=axis)
 
     @get.def_vmap
-    def get_mapped(_: int, mapped: list[bool], array: Array, at: Array) -> tuple[Array, bool]:
+    def get_mapped(_: int, mapped: list[bool], array: Array, at: ArrayLike) -> tuple[Array, bool]:
         if mapped[1]:
-            plain = jax.vmap(
+            plain: Callable[..., Array] = jax.vmap(
                 lambda a, i: lax.dynamic_slice_in_dim(a, i, size, axis=axis), in_axes=(0 if mapped[0] else None, 0)
             )
             return plain(array, at), True

@@ -9,14 +9,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
+from lantm.devices import on_cpu
 from lantm.errors import LantmError
-from lantm.machine.backend import Backend, on_cpu
+from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.linear import Linear, lstm_matrices
 from lantm.machine.lstm_stack import StackRun, StackWeights, run_stack
 from lantm.machine.model import Model, Output
-from lantm.machine.older_records import LSTM_CONSTANTS, without_constants
+from lantm.machine.older_records import LSTM_CONSTANTS
 from lantm.machine.state import Schedule
+from lantm.records import drop_retired
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +48,7 @@ class LstmConfig:
     @staticmethod
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:
         """The fields of a record that an older version may have written, as this version has them."""
-        return without_constants(values, LSTM_CONSTANTS)
+        return drop_retired(values, LSTM_CONSTANTS, "machine")
 
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Lstm":
         """A model with fresh weights."""
@@ -57,7 +59,7 @@ class Layer(eqx.Module):
     """One LSTM layer."""
 
     inputs: Linear
-    recurrent: Float[Array, "cells 4*cells"]
+    recurrent: Float[Array, "cells four_cells"]
 
     def __init__(self, inputs: int, config: LstmConfig, key: PRNGKeyArray):
         self.inputs, self.recurrent = lstm_matrices(

@@ -21,9 +21,9 @@ from lantm.machine.loops import get_row, get_slices, loop, put_slices
 class StackWeights(NamedTuple):
     """The weights of all layers but for what the lowest sees of its inputs."""
 
-    recurrent: Float[Array, "layers fan 4*cells"]
+    recurrent: Float[Array, "layers fan four_cells"]
     """Of a layer's own last output, and, in a stack of several, of the output below, which the lowest never uses."""
-    biases: Float[Array, "layers 4*cells"]
+    biases: Float[Array, "layers four_cells"]
 
 
 class StackRun(NamedTuple):
@@ -35,7 +35,7 @@ class StackRun(NamedTuple):
 
 @jax.custom_vjp
 def run_stack(
-    weights: StackWeights, inputs: Float[Array, "time batch 4*cells"], start: CellState, steps: Int[Array, ""]
+    weights: StackWeights, inputs: Float[Array, "time batch four_cells"], start: CellState, steps: Int[Array, ""]
 ) -> StackRun:
     """Runs all layers over `inputs`, the inputs' share of the lowest layer's preactivation.
 
@@ -106,7 +106,7 @@ def _backward(saved: Any, cotangent: StackRun) -> Any:
 run_stack.defvjp(_forward, _backward)
 
 
-def _pack(state: CellState) -> Float[Array, "layers batch 2*cells"]:
+def _pack(state: CellState) -> Float[Array, "layers batch two_cells"]:
     return jnp.concatenate(state, axis=-1)
 
 

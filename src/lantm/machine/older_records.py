@@ -22,18 +22,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def without_constants(values: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, Any]:
-    """The record without fields that are gone; any other value than today's is a `LantmError`."""
-    for name, constant in constants.items():
-        value = values.get(name, constant)
-        value = tuple(value) if isinstance(value, list) else value
-        if value != constant or isinstance(value, bool) != isinstance(constant, bool):
-            raise LantmError(
-                f"{name} is {value!r}: this version no longer has that field, all its machines have {constant!r}"
-            )
-    return {name: value for name, value in values.items() if name not in constants}
-
-
 def with_weighting_options(values: Mapping[str, Any]) -> dict[str, Any]:
     """The record with the weighting's own fields as options of its name: `invnorm[power=2.0]`."""
     names = {name for options in _OPTIONS.values() for name in options}

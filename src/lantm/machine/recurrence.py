@@ -34,7 +34,7 @@ def recur(
     access: Access,
     policy: Policy,
     weights: Weights,
-    inputs: Float[Array, "time batch 4*cells"],
+    inputs: Float[Array, "time batch four_cells"],
     start: State,
     memory: Memory,
     window: Window,

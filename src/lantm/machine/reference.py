@@ -27,7 +27,7 @@ def recur_by_scan(
     access: Access,
     policy: Policy,
     weights: Weights,
-    inputs: Float[Array, "time batch 4*cells"],
+    inputs: Float[Array, "time batch four_cells"],
     start: State,
     memory: Memory,
     window: Window,

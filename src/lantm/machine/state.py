@@ -13,7 +13,7 @@ from lantm.machine.memory import Memory, Policy, Window
 class Weights(NamedTuple):
     """The trained matrices inside the loop; the input's share of the preactivation comes from outside."""
 
-    recurrent: Float[Array, "reading+cells 4*cells"]
+    recurrent: Float[Array, "reading_and_cells four_cells"]
     heads: Float[Array, "cells emission"]
     heads_bias: Float[Array, " emission"]
 
@@ -60,7 +60,7 @@ class Carried(NamedTuple):
 class Pulled(NamedTuple):
     """The cotangents that a backward pass finds; those of the weights follow from the first two."""
 
-    preactivations: Float[Array, "time batch 4*cells"]
+    preactivations: Float[Array, "time batch four_cells"]
     emissions: Float[Array, "time batch emission"]
     start: State
     memory: Memory

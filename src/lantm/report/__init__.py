@@ -1,16 +1,7 @@
 """What is shown to people: tables of scores, and problems worked out."""
 
 from lantm.report.comparison import comparison_table
-from lantm.report.perplexities import perplexity_rows, perplexity_table
-from lantm.report.tables import score_row, score_table, summary_rows
+from lantm.report.tables import perplexity_table, plain_table, score_table
 from lantm.report.worked import worked_problem
 
-__all__ = [
-    "comparison_table",
-    "perplexity_rows",
-    "perplexity_table",
-    "score_row",
-    "score_table",
-    "summary_rows",
-    "worked_problem",
-]
+__all__ = ["comparison_table", "perplexity_table", "plain_table", "score_table", "worked_problem"]

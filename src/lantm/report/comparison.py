@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lantm.evaluation import SOLVED
+from lantm.report.tables import PASSES
 
 _HEADS = {"epochs_until_solved": "epochs\nto solve", "median_fine": "median\nfine"}
 _CAPTION = (
@@ -16,14 +17,13 @@ _CAPTION = (
     f"solved: seeds with a coarse score of {SOLVED:g}% or more; "
     "compared in whole percent"
 )
-_PASSES = {True: Text("pass", "green"), False: Text("fail", "red"), None: Text("")}
 
 
 def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequence[str] = ()) -> Group:
-    """Rows as a table of 80 columns or fewer: scores of the best seed, and how many seeds there are to it.
+    """Rows as a table of at most 80 characters: the best seed, the median, and the number of seeds that solve it.
 
-    `columns` are shown of each row besides; the model is in the title where there is one only, and the paper's
-    figures are left out where it has none.
+    `columns` are further fields of the rows. The model is in the title if there is only one, and the paper's figures
+    are left out if there are none.
     """
     models = list(dict.fromkeys(row["model"] for row in rows))
     compared = any(row["paper"] is not None for row in rows)
@@ -37,17 +37,17 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
     for row in rows:
         at = [row[name] for name in names]
         table.add_row(
-            *([""] * len(at) if at == before else map(Text, at)),  # a task's options are no markup
+            *([""] * len(at) if at == before else map(Text, at)),  # brackets in a task's options are not markup
             *(_shown(row.get(name)) for name in columns),
             row["scale"],
             f"{row['coarse']:.1f}/{row['fine']:.1f}",
             *([_paper(row["paper"])] if compared else []),
             f"{row['median_coarse']:.1f}",
             f"{row['solved']}/{row['seeds']}",
-            *([_PASSES[row["pass"]]] if compared else []),
+            *([PASSES[row["pass"]]] if compared else []),
         )
         before = at
-    # Beside the table, not in it: they may be wider than a narrow one.
+    # Outside the table, because they may be wider than it.
     title = title if len(models) > 1 else f"{title} ({models[0]})"
     return Group(Text(title, "bold"), table, Text(_CAPTION if compared else _CAPTION.partition("; ")[0], "dim"))
 

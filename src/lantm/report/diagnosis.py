@@ -1,27 +1,29 @@
-"""Why a machine is right or wrong, in words that are computed from a recording.
+"""Why a machine is right or wrong, in sentences that are computed from a recording.
 
-Three things are looked at: how the read head goes through the memories and how far its line strays from theirs, how
-sharply it reads, and whether gates that should be shut, or open, leak.
+Three things are examined: how the read head moves through the memories and how far its line deviates from theirs, how
+sharply it reads, and whether gates that should be closed or open leak.
 """
 
+from typing import SupportsInt
+
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from lantm.evaluation import Heads, Recording, approach, stride
 from lantm.geometry import Geometry
-from lantm.tasks import Task
+from lantm.tasks import Source
 
-LEAK = 0.02  # a gate further than this from shut and from open leaks
+LEAK = 0.02  # a gate further than this from closed and from open leaks
 STRAY = 0.1  # of the distance between two memories: a read line that stays closer lies on the write line
 BLURRED = 0.9  # a reading with less than this on one memory is a mixture
 FAINT = 0.5  # a strength below it
 
 
-def diagnose(recording: Recording, task: Task, geometry: Geometry | None) -> list[str]:
-    """What happened, a sentence each; `geometry` is that of the machine, None for one without a memory."""
+def diagnose(recording: Recording, task: Source, geometry: Geometry | None) -> list[str]:
+    """Sentences about what happened; `geometry` is that of the machine, None for one without a memory."""
     said = [_mistakes(recording, task)]
     heads = recording.heads
-    if heads is None or geometry is None:
+    if heads is None or geometry is None or recording.of_text:
         return said
     if not (np.isfinite(heads.keys).all() and np.isfinite(heads.memories.addresses).all()):
         return [*said, "Its keys are not finite numbers: it has diverged."]
@@ -34,22 +36,23 @@ def diagnose(recording: Recording, task: Task, geometry: Geometry | None) -> lis
     return said
 
 
-def _mistakes(recording: Recording, task: Task) -> str:
-    size, first = len(recording.expected), recording.first_mistake
+def _mistakes(recording: Recording, task: Source) -> str:
+    size, first, unit = len(recording.expected), recording.first_mistake, recording.unit
+    units = "words" if recording.of_text else "symbols of the answer"
     if first is None:
-        return f"All {size} symbols of the answer are right."
+        return f"All {size} {units} are right."
     given, expected = (_quoted(task, symbols[first]) for symbols in (recording.predicted, recording.expected))
     wrong = len(recording.wrong)
     return (
-        f"{wrong} of the {size} symbols of the answer {'is' if wrong == 1 else 'are'} wrong. "
-        f"The first mistake is symbol {first + 1}, where it says {given} instead of {expected}."
+        f"{wrong} of the {size} {units} {'is' if wrong == 1 else 'are'} wrong. "
+        f"The first mistake is {unit} {first + 1}, where it says {given} instead of {expected}."
     )
 
 
 def _path(recording: Recording, geometry: Geometry) -> list[str]:
-    """How the read head goes through the memories, and how far its line strays from the line of writing."""
+    """How the read head moves through the memories, and how far its line deviates from the line of writing."""
     gap = stride(recording, geometry)
-    # The last reading reaches no symbol any more, and the one before it only `<e>`, which needs no memory.
+    # The last reading is not used, and the one before it only for `<e>`, which needs no memory.
     near = approach(recording, geometry)
     slots, distances = near.slots[:-2], near.distances[:-2]
     if len(slots) < 2 or not np.isfinite(distances).all():
@@ -62,7 +65,7 @@ def _path(recording: Recording, geometry: Geometry) -> list[str]:
     return [_moves(who, slots[:, head]), _drift(recording, off)]
 
 
-def _moves(who: str, slots: Float[np.ndarray, " reads"]) -> str:
+def _moves(who: str, slots: Int[np.ndarray, " reads"]) -> str:
     moves, counts = np.unique(np.diff(slots), return_counts=True)
     usual, share = int(moves[counts.argmax()]), counts.max() / counts.sum()
     if share < 0.5:
@@ -95,8 +98,8 @@ def _drift(recording: Recording, off: Float[np.ndarray, " reads"]) -> str:
     return f"{text}."
 
 
-def _sharpness(recording: Recording, task: Task) -> list[str]:
-    """How much of one memory a reading takes, and what was read for the first mistake."""
+def _sharpness(recording: Recording, task: Source) -> list[str]:
+    """The share of one memory in a reading, and what was read for the first mistake."""
     heads = recording.heads
     if heads is None or heads.read_weights is None or not heads.read_weights.size:
         return []
@@ -117,13 +120,13 @@ def _sharpness(recording: Recording, task: Task) -> list[str]:
     return [f"{said}; the first mistake is made from {memories or 'next to nothing'}."]
 
 
-def _written(recording: Recording, heads: Heads, task: Task, slot: int) -> str:
+def _written(recording: Recording, heads: Heads, task: Source, slot: int) -> str:
     step = int(heads.memories.written_at[slot])
     return "" if step < 0 else f" ({_quoted(task, recording.inputs[step])})"
 
 
 def _gates(recording: Recording) -> list[str]:
-    """Gates that are neither shut nor open: of read heads while answering, of write heads while writing."""
+    """Gates that are neither closed nor open: of read heads while answering, of write heads while writing."""
     heads, start = recording.heads, recording.answer_start
     assert heads is not None
     leaks = []
@@ -145,12 +148,12 @@ def _gates(recording: Recording) -> list[str]:
     return leaks or [f"No gate leaks: all are within {_percent(LEAK)} of shut or open when it counts."]
 
 
-def _quoted(task: Task, symbol: int) -> str:
+def _quoted(task: Source, symbol: SupportsInt) -> str:
     return f"“{task.symbol_name(int(symbol))}”"
 
 
 def _percent(share: float) -> str:
-    """In whole percent, with a decimal where it is small.
+    """In whole percent, with a decimal for small values.
 
     >>> _percent(0.5), _percent(0.0123)
     ('50%', '1.2%')

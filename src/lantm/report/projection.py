@@ -1,8 +1,8 @@
-"""How a key space is drawn on paper: every geometry as what it is.
+"""How key spaces are drawn in the plane.
 
-A geometry of one dimension is drawn over time, one of two as its plane, one with a rim (a disk, a map of a sphere)
-inside that rim. More dimensions are seen along the two directions in which the keys of the picture spread most.
-To draw a geometry of your own otherwise, register a function for its class: `projection.register(Helix)`.
+A geometry of one dimension is drawn over time, one of two dimensions as its plane, one with a rim (a disk, a map of a
+sphere) inside that rim. More dimensions are projected onto the two principal directions of the keys. To draw a geometry
+of your own differently, register a function for its class: `projection.register(Helix)`.
 """
 
 import dataclasses
@@ -25,22 +25,22 @@ class Projection:
     """A way to draw keys in a plane."""
 
     place: Callable[[Keys, Times], Points]
-    """Where keys of given steps are drawn; not numbers where that is nowhere."""
+    """The place where keys of given steps are drawn; nan if there is none."""
     labels: tuple[str, str] = ("", "")
-    """What the axes are."""
+    """The labels of the axes."""
     equal: bool = True
     """Whether both axes have the same scale."""
-    outline: tuple[Points, ...] = ()
-    """Lines that are no keys: the rim of a disk, the net of a sphere. The first is drawn stronger."""
+    outline: tuple[Float[np.ndarray, "_ 2"], ...] = ()
+    """Lines besides the keys: the rim of a disk, the net of a sphere. The first is drawn stronger."""
     bounded: bool = False
-    """Whether the first line of the outline is the edge of the whole space, which an overview then shows."""
+    """Whether the first line of the outline is the edge of the whole space; an overview then shows all of it."""
     note: str = ""
-    """What a reader has to know."""
+    """A note for the reader of the picture."""
 
 
 @singledispatch
 def projection(geometry: Geometry, keys: Keys) -> Projection:
-    """How to draw a picture in which `keys` occur."""
+    """The projection for a picture in which `keys` occur."""
     if geometry.rim is not None:
         shadow = f"{geometry.raw_key_size} dimensions, their shadow on the first two"
         return _within(geometry, "" if geometry.raw_key_size == 2 else shadow)
@@ -80,7 +80,7 @@ def _(geometry: Rotation | ScalingRotation, keys: Keys) -> Projection:
 
 
 def _within(geometry: Geometry, note: str) -> Projection:
-    """A space that its own coordinates put inside a circle."""
+    """A space whose plane coordinates lie inside a circle."""
     assert geometry.rim is not None
     return Projection(
         lambda keys, times: np.asarray(geometry.plane_coordinates(jnp.asarray(keys))),
@@ -101,7 +101,7 @@ def _widest(keys: Keys, size: int) -> Projection:
     finite = keys[np.isfinite(keys).all(axis=-1)]
     middle = finite.mean(axis=0) if len(finite) else np.zeros(size)
     _, widths, directions = np.linalg.svd(finite - middle if len(finite) else np.zeros((1, size)), full_matrices=True)
-    # A direction and its opposite are as good: the larger component points up, so that pictures do not flip.
+    # The sign of a direction is arbitrary: the larger component is made positive, so that pictures do not flip.
     axes = directions[:2] * np.sign(directions[:2][[0, 1], np.abs(directions[:2]).argmax(axis=1)])[:, None]
     total = np.sum(widths**2)
     share = 100 * np.sum(widths[:2] ** 2) / total if total else 100.0

@@ -1,43 +1,39 @@
-"""Scores as rows of JSON, in one shape everywhere, and as tables for people."""
+"""Rows of scores and perplexities as tables for people."""
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from lantm.evaluation import SOLVED, Scores
-from lantm.training import Experiment
+from lantm.evaluation import SOLVED
+from lantm.training import Row
+
+PASSES = {True: Text("pass", "green"), False: Text("fail", "red"), None: Text("")}
 
 
-def score_row(experiment: Experiment, label: str, scores: Scores, best: int | None = None) -> dict[str, Any]:
-    """One row: whose scores they are, and the scores; `best` is the best seed where it was chosen elsewhere."""
-    best = scores.best if best is None else best
-    head = {
-        "task": experiment.task,
-        "model": experiment.model,
-        "recipe": experiment.recipe_name,
-        "scale": label,
-    }
-    figures = {name: value for name, value in scores.row(best).items() if name != "task"}
-    return {**head, **figures, "best_seed": experiment.first_seed + best}
-
-
-def summary_rows(experiment: Experiment, scores: dict[int, Scores]) -> list[dict[str, Any]]:
-    """A row for every scale."""
-    return [score_row(experiment, f"{scale}x", score) for scale, score in scores.items()]
-
-
-def score_table(rows: list[dict[str, Any]], title: str) -> Table:
-    """The rows as a table of 80 columns: the best seed, the median, and how many seeds solve the task."""
-    table = Table(
-        title=Text(f"{rows[0]['model']} on {rows[0]['task']}: {title}"),
-        caption="coarse, fine and first error (median place in wrong answers) are the best seed's",
+def plain_table(title: str, caption: str = "") -> Table:
+    """A table without lines between its columns, at most 80 characters wide."""
+    return Table(
+        title=Text(title),
+        caption=Text(caption) if caption else None,
         title_justify="left",
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
+
+
+def score_table(rows: Sequence[Row], title: str) -> Table:
+    """The rows of one experiment: the best seed, the median, and the number of seeds that solve the task."""
+    title = f"{rows[0]['model']} on {rows[0]['task']}: {title}"
+    return perplexity_table(rows, title) if "perplexity" in rows[0] else _problem_table(rows, title)
+
+
+def _problem_table(rows: Sequence[Row], title: str) -> Table:
+    table = plain_table(title, "coarse, fine and first error (median place in wrong answers) are the best seed's")
     table.add_column("scale", no_wrap=True)
     for name in (
         "lengths",
@@ -64,3 +60,36 @@ def score_table(rows: list[dict[str, Any]], title: str) -> Table:
             "none" if row["first_error"] is None else f"at {100 * row['first_error']:.0f}%",
         )
     return table
+
+
+def perplexity_table(rows: Sequence[Row], title: str, columns: Sequence[str] = ()) -> Table:
+    """Rows of perplexities, beside the paper's if there are any."""
+    compared = any(row.get("paper") for row in rows)
+    table = plain_table(
+        title, "of the seed that is best in validation" + (", compared as the paper rounds" if compared else "")
+    )
+    for name in ("model", "text"):
+        table.add_column(name, no_wrap=True)
+    for name in ("tokens", "perplexity", *(("paper",) if compared else ()), "median", "seeds", *columns, ""):
+        table.add_column(name, justify="right", no_wrap=True)
+    before = None
+    for row in rows:
+        table.add_row(
+            row["model"] if row["model"] != before else "",
+            row["scale"],
+            f"{row['tokens']:,}",
+            _shown(row["perplexity"]),
+            *([_shown((row["paper"] or {}).get("perplexity"), 0)] if compared else []),
+            _shown(row["median_perplexity"]),
+            str(row["seeds"]),
+            *(_shown(row.get(name)) for name in columns),
+            PASSES[row.get("pass")],
+        )
+        before = row["model"]
+    return table
+
+
+def _shown(value: Any, digits: int = 2) -> str:
+    if isinstance(value, str):
+        return value
+    return "-" if value is None or not math.isfinite(value) else f"{value:,.{digits}f}"

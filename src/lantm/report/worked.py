@@ -10,7 +10,7 @@
     diff
     ___*_
 
-Numbers have their most significant digit first, `$` is the end symbol, and `*` stands under what is wrong.
+Numbers have their most significant digit first, `$` is the end symbol, and `*` marks wrong digits.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def worked_problem(
 
 
 def work_out(task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int]) -> Worked:
-    """The same, line by line; the lines of numbers are as long as each other, digit under digit."""
+    """The same, line by line; lines of numbers have equal length, digit under digit."""
     arithmetic = isinstance(task, NumberTask | Programs)
 
     def line(symbols: Sequence[int]) -> list[str]:
@@ -48,7 +48,7 @@ def work_out(task: Task, inputs: Sequence[int], targets: Sequence[int], predicte
         return names[::-1] if arithmetic else names
 
     right, given = line(targets), line(predicted)
-    # A name may be longer than a character: what stands below it is as long.
+    # A name may be longer than one character: what is below it has the same width.
     widths = [max(len(one), len(other)) for one, other in zip(right, given, strict=True)]
     marks = [("_" if one == other else "*") * width for one, other, width in zip(right, given, widths, strict=True)]
     problem = _problem(task, list(map(task.symbol_name, inputs)))

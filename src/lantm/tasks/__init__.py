@@ -1,4 +1,4 @@
-"""Problems as batches of symbols, generated on the device.
+"""What machines are trained on: problems generated on the device, and texts read piece by piece.
 
 >>> import jax
 >>> task = make_task("copy")
@@ -7,13 +7,17 @@
 ((130, 32), 22)
 """
 
+from lantm.batch import Batch
 from lantm.registry import Registry
 from lantm.tasks.arithmetic import Addition, Double, NumberTask
-from lantm.tasks.base import Batch, Task
+from lantm.tasks.base import Count, Task
+from lantm.tasks.corpus import Corpus, read_corpus
 from lantm.tasks.lengths import Lengths
 from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
 from lantm.tasks.programs import Programs
 from lantm.tasks.sized import SizedTask
+from lantm.tasks.source import Source
+from lantm.tasks.text import Text
 
 TASKS: Registry[Task] = Registry("task", Task)  # type: ignore[type-abstract]
 for _task in (Copy, Reverse, BigramFlip, Double, Addition, Programs):
@@ -21,7 +25,7 @@ for _task in (Copy, Reverse, BigramFlip, Double, Addition, Programs):
 
 
 def make_task(name: str) -> Task:
-    """The task of that name: one of `TASKS`, or `module:Name` for one's own.
+    """The task of that name: one of `TASKS`, or `module:Name` for your own.
 
     >>> make_task("addition").train_lengths
     Lengths(smallest=2, largest=16, stride=1)
@@ -35,6 +39,8 @@ __all__ = [
     "Batch",
     "BigramFlip",
     "Copy",
+    "Corpus",
+    "Count",
     "Double",
     "Lengths",
     "NumberTask",
@@ -42,6 +48,9 @@ __all__ = [
     "Reverse",
     "SequenceTask",
     "SizedTask",
+    "Source",
     "Task",
+    "Text",
     "make_task",
+    "read_corpus",
 ]

@@ -22,8 +22,8 @@ class NumberTask(SizedTask):
     A number is uniform in [0, 10^k) for k digits, so its digits are independent and uniform. (The appendix
     of the paper writes [0, 10^k], but 10^k has k + 1 digits.)
 
-    The paper's vocabulary of 14 is read as ten digits, three markers and a symbol that is never used, which
-    its parameter counts require; `unused_symbols=0` leaves that one out.
+    We take the paper's vocabulary of 14 as ten digits, three markers and one unused symbol, which its
+    parameter counts require; `unused_symbols=0` leaves that one out.
     """
 
     data_symbols: ClassVar[int] = 10
@@ -32,12 +32,12 @@ class NumberTask(SizedTask):
 
     @final
     def show(self, names: Sequence[str]) -> str:
-        """The digits with the most significant first and without the zeros that pad the number."""
+        """The number with its most significant digit first and without leading zeros."""
         return "".join(reversed(names)).lstrip("0") or "0" * bool(names)
 
     @final
     def read_number(self, text: str) -> str:
-        """The digits in `text`, most significant first as written, leading zeros included."""
+        """The digits in `text` as written, most significant first, including leading zeros."""
         digits = text.strip()
         if not digits or not set(digits) <= set(self.alphabet):
             raise LantmError(f"{self.name} cannot read {reprlib.repr(digits)} as a number: write digits 0 to 9 only")
@@ -45,7 +45,7 @@ class NumberTask(SizedTask):
 
 
 class Double(NumberTask):
-    """x in k digits gives 2x in k + 1 digits: 829 reads `9 2 8`, and 2 * 829 = 1658 reads `8 5 6 1`.
+    """x in k digits gives 2x in k + 1 digits: 829 is written `9 2 8`, and 2 * 829 = 1658 is written `8 5 6 1`.
 
     >>> Double().expected("829")
     '1658'
@@ -55,11 +55,11 @@ class Double(NumberTask):
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 40))
 
     def input_size(self, length: Count) -> Count:
-        """The digits of x."""
+        """The number of digits of x."""
         return length
 
     def output_size(self, length: Count) -> Count:
-        """A digit more."""
+        """One digit more."""
         return length + 1
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input+1"]:
@@ -79,8 +79,8 @@ class Double(NumberTask):
 class Addition(NumberTask):
     """x and y in k digits each, interleaved, give x + y in k + 1 digits.
 
-    The paper's example: 423 + 94 reads `4 3 9 2 0 4`, the digits of 94 before those of 423, and
-    517 reads `7 1 5 0`.
+    The paper's example: 423 + 94 is written `4 3 9 2 0 4`, each digit of 94 before that of 423, and 517
+    is written `7 1 5 0`.
 
     >>> Addition().expected("423 + 94")
     '517'
@@ -90,11 +90,11 @@ class Addition(NumberTask):
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 16))
 
     def input_size(self, length: Count) -> Count:
-        """The digits of x and of y."""
+        """The number of digits of x and y together."""
         return 2 * length
 
     def output_size(self, length: Count) -> Count:
-        """A digit more than each of them."""
+        """One digit more than x or y has."""
         return length + 1
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input//2+1"]:
@@ -127,8 +127,8 @@ Run = tuple[Bool[Array, " runs"], Bool[Array, " runs"]]
 def add_digits(x: Int[Array, " digits"], y: Int[Array, " digits"]) -> Int[Array, " digits+1"]:
     """The sum of two numbers given by their digits, least significant first.
 
-    Carries are found by carry-lookahead, in a number of rounds logarithmic in the digits: a run of digits
-    generates a carry by itself, or propagates one that enters it, and two adjoining runs compose.
+    Carries are computed by carry-lookahead, in a number of rounds logarithmic in the number of digits: a run
+    of digits generates a carry, or propagates a carry that enters it, and two adjacent runs compose.
 
     >>> add_digits(jnp.array([4, 9, 0]), jnp.array([3, 2, 4])).tolist()
     [7, 1, 5, 0]
@@ -146,7 +146,7 @@ def add_digits(x: Int[Array, " digits"], y: Int[Array, " digits"]) -> Int[Array,
 
 
 def plain_sum(x: str, y: str) -> str:
-    """The sum of two written numbers, of more digits than Python lets `int` read.
+    """The sum of two numbers written as text, which may have more digits than Python's `int` reads.
 
     >>> plain_sum("9" * 5000, "1") == "1" + "0" * 5000
     True

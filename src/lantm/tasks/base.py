@@ -1,9 +1,9 @@
-"""What a task is: problems as batches of symbols, laid out in time by one piece of code for all tasks."""
+"""What a task has to provide: problems as batches of symbols over time."""
 
 import abc
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Self, SupportsInt, TypeVar, final
+from typing import Any, ClassVar, SupportsInt, TypeVar, final
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,21 +11,21 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.lengths import Lengths
+from lantm.tasks.lengths import Length, Lengths
 
 # A length, or a number of symbols that follows from one: a Python integer where it decides the shape of
 # an array, a traced integer inside compiled code.
 Count = TypeVar("Count", int, Int[Array, ""])
+AnyTask = TypeVar("AnyTask", bound="Task")
 
-LONGEST_TEXT = 100_000  # characters; far beyond any machine here, short enough to fail at once
+LONGEST_TEXT = 100_000  # characters: far beyond what any machine solves, few enough to be refused at once
 
 
 class Task(eqx.Module):
     """A kind of problem: sequences of symbols in, sequences of symbols out, at any length.
 
-    A task says what its symbols are and what its problems look like at a length. Where sizes follow from the
-    length alone, `SizedTask` does all but that; derive from `SequenceTask` or `NumberTask`, which settle the
-    symbols too.
+    A task defines its symbols and its problems of a given length. If sizes depend on the length alone,
+    `SizedTask` does most of it; derive from `SequenceTask` or `NumberTask`, which also define the symbols.
 
     A task is frozen and compared by its fields, all of them static: it can be a static argument of a
     compiled function.
@@ -36,15 +36,15 @@ class Task(eqx.Module):
 
     name: eqx.AbstractClassVar[str]
     alphabet: eqx.AbstractClassVar[str]
-    """The characters that stand for the data symbols; symbols beyond its end are shown by number."""
+    """The characters that represent the data symbols; symbols beyond its end are shown by number."""
     end_name: ClassVar[str] = "<e>"
     """How the end of output is shown."""
     usual_scales: ClassVar[tuple[int, ...]] = (1, 2, 4)
-    """Multiples of the training lengths that are worth a look."""
+    """The multiples of the training lengths to test at by default."""
     longest_length: ClassVar[int] = LONGEST_TEXT
-    """There are no problems of greater lengths, or none that anybody would want."""
+    """The largest length of a problem."""
 
-    # What a task of one's own defines; each of the three properties may be a field.
+    # What your own task defines; each of the three properties may be a field.
 
     @property
     @abc.abstractmethod
@@ -63,35 +63,29 @@ class Task(eqx.Module):
 
     @abc.abstractmethod
     def steps(self, length: Count) -> Count:
-        """The number of steps that every problem of a length fits in."""
+        """The number of time steps that is enough for every problem of a length."""
 
     @abc.abstractmethod
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random problems, all of one length or each of its own.
 
-        The arrays hold problems up to `capacity_length`, which a length must not exceed. Only
-        `batch_size` and `capacity_length` decide shapes: a compiled function serves all lengths. With
-        JAX's default random numbers (threefry) a problem depends on the key, its place in the batch and
-        its length, not on `capacity_length` or `batch_size`.
+        No length may exceed `capacity_length`. Shapes depend on `batch_size` and `capacity_length` only, so
+        one compiled function serves all lengths. With JAX's default random number generator (threefry) a
+        problem depends on the key, its index in the batch and its length, not on `capacity_length` or
+        `batch_size`.
         """
 
     @abc.abstractmethod
     def encode(self, text: str) -> Batch:
-        """A batch of one problem, as a person writes it, at its exact length, or a `LantmError` that says why not."""
+        """A batch of the one problem written in `text`, at its exact length; raises a `LantmError` if it is not one."""
 
     @abc.abstractmethod
     def expected(self, text: str) -> str:
-        """The right answer to a text that `encode` takes, by plain Python."""
+        """The correct answer to a text that `encode` accepts, computed in plain Python."""
 
     @abc.abstractmethod
     def show(self, names: Sequence[str]) -> str:
-        """The names of output symbols, in the order of time, as a person would write the answer."""
+        """The answer as a person would write it, from the names of its symbols in the order of time."""
 
     # Symbols.
 
@@ -121,7 +115,7 @@ class Task(eqx.Module):
 
     @final
     def symbol_name(self, symbol: int) -> str:
-        """One symbol as shown to people: a character, a marker, or its number in angle brackets."""
+        """A symbol as it is displayed: a character, a marker, or its number in angle brackets."""
         markers = {self.start: "<s>", self.end_of_input: "</s>", self.end_of_output: self.end_name}
         if 0 <= symbol < min(self.data_symbols, len(self.alphabet)):
             return self.alphabet[symbol]
@@ -130,7 +124,7 @@ class Task(eqx.Module):
     # Lengths.
 
     def check_length(self, length: int) -> None:
-        """Raises a `LantmError` when there are no problems of this length."""
+        """Raises a `LantmError` if there are no problems of this length."""
         stride = self.train_lengths.stride
         if length < 1:
             raise LantmError(f"{self.name} has no problems of length {length}: use {stride} or more")
@@ -142,8 +136,8 @@ class Task(eqx.Module):
             )
 
     @final
-    def with_lengths(self, train_lengths: Lengths) -> Self:
-        """The same task, to be trained on other lengths."""
+    def with_lengths(self: AnyTask, train_lengths: Lengths) -> AnyTask:
+        """The same task with other training lengths."""
         changed: dict[str, Any] = {"train_lengths": train_lengths}
         try:
             return dataclasses.replace(self, **changed)
@@ -151,10 +145,10 @@ class Task(eqx.Module):
             raise LantmError(f"{self.name} has fixed lengths: make train_lengths a field of its class") from error
 
     def lengths_at(self, scale: int) -> Lengths:
-        """The lengths to test at: 1 is the training range, 2 the paper's 2x range, which begins above it.
+        """The lengths to test at: scale 1 is the training range, scale 2 the paper's 2x range just above it.
 
-        From 3 on it is the one length `scale` times the longest trained, as in the paper's further
-        lengths (4x, 5x, 8x) and figures.
+        From scale 3 on it is the single length `scale` times the longest training length, as in the paper's
+        tests at 4x, 5x and 8x.
         """
         trained = self.train_lengths
         if scale < 1:
@@ -167,16 +161,16 @@ class Task(eqx.Module):
 
     @final
     def capacity(self, longest: int) -> int:
-        """The number of time steps of arrays that hold problems up to the length `longest`."""
+        """The number of time steps of arrays with room for problems up to the length `longest`."""
         return self.steps(longest)
 
     # Problems.
 
     @final
     def decode_answer(self, symbols: Iterable[SupportsInt]) -> str:
-        """An answer as a person would write it, up to the first `<e>`; other markers in it are shown.
+        """An answer as a person would write it, up to the first `<e>`; other markers are displayed.
 
-        Two different answers can read the same (leading zeros of a number are not shown): score symbols.
+        Two different answers can have the same text (leading zeros of a number are dropped): score symbols.
         """
         names = []
         for symbol in map(int, symbols):
@@ -194,8 +188,8 @@ class Task(eqx.Module):
         output_size: Int[Array, ""],
         capacity: int,
     ) -> tuple[Int[Array, " {capacity}"], Int[Array, " {capacity}"], Bool[Array, " {capacity}"]]:
-        """Inputs, targets and mask of one problem in time; input and output may be followed by anything."""
-        at = jnp.arange(capacity) - 1 - input_size  # in the answer; negative while the input is read
+        """Inputs, targets and mask of one problem over time; what follows the input and the output is ignored."""
+        at = jnp.arange(capacity) - 1 - input_size  # index into the answer; negative while the input is read
         read = jnp.pad(symbols, (1, capacity - 1 - symbols.size)).at[0].set(self.start)
         inputs = jnp.where(at < 0, read, self.end_of_input)
         answer = jnp.take(output, at, mode="clip")
@@ -204,6 +198,6 @@ class Task(eqx.Module):
 
 
 def check_text(name: str, text: str, longest: int = LONGEST_TEXT) -> None:
-    """Refuses a text that is longer than any problem a person would write."""
+    """Raises a `LantmError` if a text has more than `longest` characters."""
     if len(text) > longest:
         raise LantmError(f"{name} takes up to {longest:,} characters, not {len(text):,}: shorten the text")

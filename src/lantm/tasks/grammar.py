@@ -1,7 +1,7 @@
-"""The programs that machines learn to execute: six kinds, as templates that generate, recognise and evaluate them.
+"""The six kinds of programs that machines learn to execute, as templates that generate, parse and evaluate them.
 
-A template is all there is to a kind of program, so what is generated is what is understood. Text from a person is
-compared with the templates, token by token; nothing is ever executed.
+The same templates generate programs and parse them, so every generated program can be parsed. Text from a person is
+compared with the templates token by token; nothing is ever executed.
 """
 
 import itertools
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from lantm.errors import LantmError
 
 MOST_DIGITS = 7
-"""Of an operand. A loop over operands of seven digits still has an answer that fits 32 bits."""
+"""The most digits of an operand: the answer of a loop over operands of seven digits still fits 32 bits."""
 
 VARIABLES = "abcdefghij"
 LONGEST_PROGRAM = 1000  # characters that a person may write, blanks included
 
-# Loop counts and small factors go up to this many times the number of digits.
+# Loop counts and small factors are at most this many times the number of digits.
 SMALL = 4
 
 
@@ -26,7 +26,7 @@ class Template(NamedTuple):
     """One way to write a kind of program.
 
     In its text, `{a}` to `{d}` are operands, `{n}` is a small number and `{v}` a variable; `;` ends a line. Its value
-    is arithmetic that works for integers and for arrays of them alike.
+    is a function of these numbers that works for integers and for arrays of integers.
     """
 
     kind: str
@@ -35,12 +35,12 @@ class Template(NamedTuple):
 
     @property
     def slots(self) -> list[str]:
-        """What is to be filled in, in order."""
+        """The names of the slots, in order."""
         return re.findall(r"\{(\w)\}", self.text)
 
     @property
     def literals(self) -> list[str]:
-        """What is around the slots: one more than those."""
+        """The text around the slots: one piece more than there are slots."""
         return re.split(r"\{\w\}", self.text)
 
 
@@ -62,36 +62,36 @@ TEMPLATES = (
 KINDS = tuple(dict.fromkeys(template.kind for template in TEMPLATES))
 
 ALPHABET = "0123456789" + "()*+-<=>:; " + "".join(sorted({*VARIABLES, *"printifelseforxinrange"}))
-"""Every character of a program. With the two markers of the input and the `.` that ends an answer they are 42, the
-vocabulary that the paper's parameter counts require."""
+"""Every character of a program. With the two markers of the input and the `.` that ends an answer there are 42 symbols,
+the vocabulary that the paper's parameter counts require."""
 
 
 def largest(digits: int) -> dict[str, int]:
-    """The largest numbers of a difficulty; the smallest are 1."""
+    """The largest value of each slot, for operands of so many digits; the smallest is 1."""
     return {**dict.fromkeys("abcd", 10**digits - 1), "n": SMALL * digits}
 
 
 def longest_text(template: Template, digits: int) -> int:
-    """The most characters of a program."""
+    """The number of characters of the longest program."""
     return len(template.text.format(**largest(digits), v="a"))
 
 
 def longest_answer(template: Template, digits: int) -> int:
-    """The most characters of an answer, its end not counted: the values are monotone, so the corners tell."""
+    """The number of characters of the longest answer, without its end: values are monotone, so corners are enough."""
     names, most = zip(*largest(digits).items(), strict=True)
     corners = itertools.product(*((1, number) for number in most))
     return max(len(str(int(template.value(**dict(zip(names, corner, strict=True)))))) for corner in corners)
 
 
 class Program(NamedTuple):
-    """A program that was understood."""
+    """A program that was parsed."""
 
     template: Template
     filling: Mapping[str, str]
 
     @property
     def text(self) -> str:
-        """As the machine reads it: no blank too many, lines ended by `;`."""
+        """The text that the machine reads: without extra blanks, lines ended by `;`."""
         return self.template.text.format(**self.filling)
 
     @property
@@ -101,7 +101,7 @@ class Program(NamedTuple):
 
 
 def to_python(text: str) -> str:
-    """A program as Python: what the machine reads as `;` is the end of a line.
+    """The program as Python source: every `;` becomes the end of a line.
 
     >>> print(to_python("b=1398;for x in range(10):b-=6843;print(b)"))
     b=1398
@@ -112,9 +112,9 @@ def to_python(text: str) -> str:
 
 
 def understand(text: str, kinds: tuple[str, ...] = KINDS) -> Program:
-    """The program that a person wrote, or a `LantmError` that says where it leaves the grammar.
+    """The program parsed from `text`; raises a `LantmError` that says what is not in the grammar.
 
-    Blanks are free, lines end at `;` or where they end, and `print(1+2)` is `print((1+2))`.
+    Blanks are ignored, lines end at `;` or at a line break, and `print(1+2)` is the same as `print((1+2))`.
 
     >>> understand("print((14 * 5608))").answer
     78512
@@ -153,7 +153,7 @@ _TOKEN = re.compile(r"\{\w\}|[0-9]+|[A-Za-z_][A-Za-z_0-9]*|[-+]=|\n|\S")
 
 
 def _tokens(text: str) -> list[str]:
-    """Numbers, words and signs; the end of a line is `;`, except where a block begins."""
+    """Numbers, words and signs; a line break is a `;`, except after a colon."""
     found = _TOKEN.findall(text.strip().removesuffix(";"))
     tokens: list[str] = []
     for token in found:
@@ -166,7 +166,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _with_parentheses(tokens: list[str]) -> list[str]:
-    """`print(1+2)` as the programs write it, `print((1+2))`."""
+    """The tokens of `print((1+2))`, if given those of `print(1+2)`."""
     at = tokens.index("print") if "print" in tokens else len(tokens)
     inside = tokens[at + 2 : -1]
     if tokens[at + 1 : at + 2] == ["("] and tokens[-1] == ")" and len(inside) > 1 and inside[0] != "(":
@@ -175,7 +175,7 @@ def _with_parentheses(tokens: list[str]) -> list[str]:
 
 
 def _fits(want: str, token: str, filling: dict[str, str]) -> bool:
-    """Whether a token is what a template has here; a slot is filled, and has to be the same the next time."""
+    """Whether a token matches a template's; a slot is filled, and has to have the same value if it comes again."""
     if not want.startswith("{"):
         return want == token
     name = want[1]
@@ -198,7 +198,7 @@ def _description(want: str, filling: Mapping[str, str]) -> str:
 
 
 def _joined(tokens: list[str]) -> str:
-    """Tokens as text, with blanks where words would run together."""
+    """Tokens as text, with blanks between words."""
     text = "".join(f" {token} " if token.isidentifier() else token for token in tokens)
     return re.sub(r" ?(?<=\W) | (?=\W) ?", "", " ".join(text.split()))
 
@@ -209,7 +209,7 @@ def _example(kind: str) -> str:
 
 
 def choices(kinds: tuple[str, ...]) -> Iterator[int]:
-    """Templates by number, such that one drawn from them is of every kind as often, and of each of its forms."""
+    """Indices of templates, repeated so that a uniform draw gives every kind and every form of a kind equally often."""
     for kind in kinds:
         forms = [number for number, template in enumerate(TEMPLATES) if template.kind == kind]
         yield from forms * (2 // len(forms))

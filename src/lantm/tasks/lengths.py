@@ -1,12 +1,16 @@
 """The lengths that problems of a task are drawn from."""
 
 import dataclasses
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.errors import LantmError
+
+Length: TypeAlias = int | Int[Array, ""] | Int[Array, " batch"]
+"""The one length of all problems of a batch, or a length for each."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,11 +43,11 @@ class Lengths:
 
     @property
     def count(self) -> int:
-        """How many lengths there are."""
+        """The number of lengths."""
         return (self.largest - self.smallest) // self.stride + 1
 
     def sample(self, key: PRNGKeyArray, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
-        """One of the lengths, each as likely as the others; or of the shortest `share` of them."""
+        """A length drawn uniformly from the shortest `share` of the lengths; by default from all of them."""
         return self.smallest + self.stride * jax.random.randint(key, (), 0, self._first(share), dtype="int32")
 
     def longest(self, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
@@ -51,5 +55,5 @@ class Lengths:
         return self.smallest + self.stride * (self._first(share) - 1)
 
     def _first(self, share: float | Float[Array, ""]) -> Int[Array, ""]:
-        """How many lengths a share of them is: at least one."""
+        """The number of lengths in a share of them, at least one."""
         return jnp.clip(jnp.ceil(self.count * jnp.asarray(share)), 1, self.count).astype("int32")

@@ -1,7 +1,7 @@
 """The permutation tasks: the output holds the symbols of the input in another order (section 4.1)."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -19,17 +19,25 @@ GREEK_LETTERS = "αβγδεζηθκλμξπρστφχψωΓΔΘΛΞΠΣΦΨΩ"  
 class SequenceTask(SizedTask):
     """A task on sequences of characters: text in, text out.
 
-    The paper's vocabulary of 128 is read as 125 data symbols and three markers, which its parameter counts
-    require; `data_symbols=128` is the other reading, with a vocabulary of 131.
+    We take the paper's vocabulary of 128 as 125 data symbols and three markers, which its parameter counts
+    require; `data_symbols=128` is the other interpretation, with a vocabulary of 131.
     """
 
     data_symbols: int = eqx.field(static=True, default=125)
     unused_symbols: ClassVar[int] = 0
     alphabet: ClassVar[str] = PRINTABLE_ASCII + GREEK_LETTERS
 
+    def input_size(self, length: Count) -> Count:
+        """One symbol for each unit of length, unless a task says otherwise."""
+        return length
+
+    def output_size(self, length: Count) -> Count:
+        """As many symbols as in the input, unless a task says otherwise."""
+        return self.input_size(length)
+
     @final
     def read(self, text: str) -> list[int]:
-        """The number of each character."""
+        """The symbol of each character."""
         characters = self.alphabet[: self.data_symbols]
         for character in text:
             if character not in characters:
@@ -38,7 +46,7 @@ class SequenceTask(SizedTask):
 
     @final
     def show(self, names: Sequence[str]) -> str:
-        """The characters one after another."""
+        """The characters, joined."""
         return "".join(names)
 
 
@@ -51,14 +59,6 @@ class Copy(SequenceTask):
 
     name: ClassVar[str] = "copy"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 64))
-
-    def input_size(self, length: Count) -> Count:
-        """One symbol for each unit of length."""
-        return length
-
-    def output_size(self, length: Count) -> Count:
-        """As many symbols as in the input."""
-        return length
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
         """The input."""
@@ -79,20 +79,12 @@ class Reverse(SequenceTask):
     name: ClassVar[str] = "reverse"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 64))
 
-    def input_size(self, length: Count) -> Count:
-        """One symbol for each unit of length."""
-        return length
-
-    def output_size(self, length: Count) -> Count:
-        """As many symbols as in the input."""
-        return length
-
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
-        """The input from its end."""
+        """The input, reversed."""
         return jnp.take(symbols, length - 1 - jnp.arange(symbols.size), mode="clip")
 
     def expected(self, text: str) -> str:
-        """The text from its end."""
+        """The text, reversed."""
         return text[::-1]
 
 
@@ -102,19 +94,19 @@ class BigramFlip(SequenceTask):
     >>> BigramFlip().expected("abcd")
     'badc'
 
-    The paper's lengths 2 to 32 are read as numbers of symbols, so they are even; with `unit="bigrams"`
+    We take the paper's lengths 2 to 32 as numbers of symbols, so they are even; with `unit="bigrams"`
     lengths count bigrams, and inputs have twice as many symbols.
     """
 
     name: ClassVar[str] = "bigramFlip"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 32, stride=2))
-    unit: Literal["symbols", "bigrams"] = eqx.field(static=True, default="symbols")
+    unit: str = eqx.field(static=True, default="symbols")
 
     def __init__(
         self,
         data_symbols: int = SequenceTask.data_symbols,
         train_lengths: Lengths | None = None,
-        unit: Literal["symbols", "bigrams"] = "symbols",
+        unit: str = "symbols",
     ) -> None:
         if unit not in ("symbols", "bigrams"):
             raise LantmError(f"bigramFlip cannot count lengths in {unit!r}: use 'symbols' or 'bigrams'")
@@ -129,10 +121,6 @@ class BigramFlip(SequenceTask):
     def input_size(self, length: Count) -> Count:
         """The length in symbols."""
         return length if self.unit == "symbols" else 2 * length
-
-    def output_size(self, length: Count) -> Count:
-        """As many symbols as in the input."""
-        return self.input_size(length)
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
         """The input with the two symbols of every bigram exchanged."""

@@ -1,4 +1,4 @@
-"""Short Python programs, to be executed (section 4.2 of the paper, after Zaremba and Sutskever, 2014)."""
+"""Short Python programs that a machine learns to execute (paper, section 4.2, after Zaremba and Sutskever, 2014)."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -27,21 +27,21 @@ from lantm.tasks.grammar import (
     longest_text,
     understand,
 )
-from lantm.tasks.lengths import Lengths
+from lantm.tasks.lengths import Length, Lengths
 
 
 class Programs(Task):
-    """A program gives what it prints, from the last digit to the first, ended by `.`; a length is a number of digits.
+    """A program gives what it prints, last digit first and ended by `.`; the length is the digits of an operand.
 
     >>> Programs().expected("print((14*5608))")
     '78512'
     >>> Programs().expected("b=1398;for x in range(10):b-=6843;print(b)")
     '-67032'
 
-    The machine reads `<s> b = 1 3 ... ) </s> </s> ...` and is to answer `2 3 0 7 6 - .` from the first `</s>` on.
+    The machine reads `<s> b = 1 3 ... ) </s> </s> ...` and has to answer `2 3 0 7 6 - .` from the first `</s>` on.
 
-    Operands are uniform in [1, 10^k) for k digits, small factors and loop counts in [1, 4k], variables among a to j;
-    all kinds are as likely. `kinds` leaves only some: `programs[kinds=loop]`, `programs[kinds=if+loop]`.
+    For k digits, operands are uniform in [1, 10^k), small factors and loop counts in [1, 4k]; variables are a to j.
+    All kinds are equally likely; `kinds` selects some of them: `programs[kinds=loop]`, `programs[kinds=if+loop]`.
     """
 
     name: ClassVar[str] = "programs"
@@ -62,19 +62,19 @@ class Programs(Task):
 
     @property
     def chosen_kinds(self) -> tuple[str, ...]:
-        """The kinds of programs that there are."""
+        """The kinds of programs to draw from."""
         return KINDS if self.kinds == "all" else tuple(dict.fromkeys(self.kinds.split("+")))
 
     # Lengths.
 
     def check_length(self, length: int) -> None:
-        """As for all tasks; and no more digits than 32 bits have room for."""
+        """Raises a `LantmError` if there are no such programs, or their answers would not fit 32 bits."""
         super().check_length(length)
         if length > MOST_DIGITS:
             raise LantmError(f"programs have no operands of {length:,} digits: use up to {MOST_DIGITS}")
 
     def lengths_at(self, scale: int) -> Lengths:
-        """The most digits trained on, where the paper scores; there are no multiples of them."""
+        """The largest training length, at which the paper scores; there are no tests at multiples of it."""
         if scale != 1:
             raise LantmError(
                 f"there are no programs at scale {scale}: use 1, the most digits trained on, or ask for numbers of "
@@ -83,30 +83,25 @@ class Programs(Task):
         return Lengths(self.train_lengths.largest, self.train_lengths.largest, self.train_lengths.stride)
 
     def steps(self, length: Count) -> Count:
-        """The steps that any program fits in: the longest input and the longest answer, which loops have both."""
+        """The steps that are enough for any program: the longest input and the longest answer."""
         return self.writes(length) + _look_up(_longest(longest_answer, self.chosen_kinds), length) + 1
 
     def writes(self, length: Count) -> Count:
-        """The steps in which any program is read: `<s>` and the longest input."""
+        """The steps that are enough to read any program: `<s>` and the longest input."""
         return 1 + _look_up(_longest(longest_text, self.chosen_kinds), length)
 
     # Problems.
 
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
-        """Random programs. Their sizes differ, but how long to run follows from the length alone.
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
+        """Random programs. Their sizes differ, but the number of steps to run depends on the length alone.
 
-        So all seeds of a training run in step, as they do on problems of one size.
+        So all seeds of a training run for the same number of steps, as on problems of one size.
         """
-        return _sample(self, key, jnp.asarray(length, dtype="int32"), batch_size, capacity_length)
+        batch: Batch = _sample(self, key, jnp.asarray(length, dtype="int32"), batch_size, capacity_length)
+        return batch
 
     def encode(self, text: str) -> Batch:
-        """One program, as a person writes it: blanks are free, and `;` ends a line."""
+        """A batch of the one program written in `text`; blanks are ignored, and `;` ends a line."""
         program = self._understand(text)
         read = [self.start, *map(self.alphabet.index, program.text)]
         answer = [*map(self.alphabet.index, reversed(str(program.answer))), self.end_of_output]
@@ -121,11 +116,11 @@ class Programs(Task):
         )
 
     def expected(self, text: str) -> str:
-        """What Python would print, by the evaluator of the grammar."""
+        """What Python would print, computed by the grammar."""
         return str(self._understand(text).answer)
 
     def show(self, names: Sequence[str]) -> str:
-        """The answer with the first digit first."""
+        """The answer with its most significant digit first."""
         return "".join(reversed(names))
 
     def _understand(self, text: str) -> Program:
@@ -134,7 +129,7 @@ class Programs(Task):
 
 @functools.cache
 def _longest(size: Callable[[Template, int], int], kinds: tuple[str, ...]) -> tuple[int, ...]:
-    """The longest text or answer of any program, by number of digits."""
+    """The size of the longest text or answer of any program, by number of digits."""
     templates = [template for template in TEMPLATES if template.kind in kinds]
     return (0, *(max(size(template, digits) for template in templates) for digits in range(1, MOST_DIGITS + 1)))
 
@@ -143,8 +138,8 @@ def _look_up(table: tuple[int, ...], digits: Count) -> Count:
     return table[digits] if isinstance(digits, int) else jnp.asarray(table)[digits]
 
 
-# Templates as arrays. A text is cut into pieces: literal, slot, literal, slot, ..., literal.
-_SLOTS = "abcdnv"  # and behind them, one that is always empty
+# Templates as arrays. A text is a sequence of pieces: literal, slot, literal, slot, ..., literal.
+_SLOTS = "abcdnv"  # followed by one that is always empty
 _FILLED = max(len(template.slots) for template in TEMPLATES)
 _WIDTH = max(len(literal) for template in TEMPLATES for literal in template.literals)
 _LITERALS = np.zeros((len(TEMPLATES), _FILLED + 1, _WIDTH), np.int32)
@@ -156,13 +151,13 @@ for _row, _template in enumerate(TEMPLATES):
         _LITERAL_SIZES[_row, _place] = len(_literal)
     _SOURCES[_row, : len(_template.slots)] = [_SLOTS.index(slot) for slot in _template.slots]
 
-_POWERS = 10 ** np.arange(10, dtype=np.int32)  # all that 32 bits hold
+_POWERS = 10 ** np.arange(10, dtype=np.int32)  # those that fit 32 bits
 _VARIABLES = np.array([ALPHABET.index(variable) for variable in VARIABLES], np.int32)
 _MINUS = ALPHABET.index("-")
 
 
 class _Drawn(NamedTuple):
-    """One program and its answer, each with room behind it."""
+    """A program and its answer, in arrays with room for longer ones."""
 
     text: Int[Array, " room"]
     size: Int[Array, ""]
@@ -171,7 +166,7 @@ class _Drawn(NamedTuple):
 
 
 def _digits(number: Int[Array, "*numbers"]) -> tuple[Int[Array, "*numbers 10"], Int[Array, "*numbers"]]:
-    """The digits of numbers, least significant first, and how many there are."""
+    """The digits of numbers, least significant first, and how many each number has."""
     number = number[..., None]
     return number // _POWERS % 10, jnp.maximum(1, jnp.sum(number >= _POWERS, axis=-1, dtype="int32"))
 
@@ -210,7 +205,7 @@ def _draw(task: Programs, key: PRNGKeyArray, digits: Int[Array, ""], room: int) 
     return _Drawn(text, ends[-1], answer, answer_size + (value < 0))
 
 
-# Compiled as one, since a new shape would otherwise compile every operation of its own.
+# Compiled as a whole, since every operation would otherwise be compiled separately for a new shape.
 @functools.partial(jax.jit, static_argnames=("task", "batch_size", "longest"))
 def _sample(task: Programs, key: PRNGKeyArray, length: Int[Array, "*batch"], batch_size: int, longest: int) -> Batch:
     capacity, write_capacity = task.capacity(longest), task.writes(longest)

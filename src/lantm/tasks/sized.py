@@ -1,4 +1,4 @@
-"""Tasks whose sizes follow from the length alone: markers, layout, batches and people's text come with it."""
+"""Tasks whose input and output sizes depend on the length alone."""
 
 import abc
 import bisect
@@ -12,17 +12,18 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.tasks.base import Count, Task, check_text
+from lantm.tasks.lengths import Length
 
 
 class SizedTask(Task):
-    """A task that says, for one problem at a time, how long input and output are and what the output is.
+    """A task that defines, for one problem, the sizes of input and output and the output itself.
 
-    Markers, layout in time, masks, batches of mixed lengths and people's text follow. Derive from
-    `SequenceTask` or `NumberTask`, which settle the symbols; `examples/every_second.py` is a whole task in a
-    page.
+    This class adds markers, layout over time, masks, batches of mixed lengths and the encoding of text.
+    Derive from `SequenceTask` or `NumberTask`, which define the symbols; `examples/every_second.py` is a
+    complete task on one page.
     """
 
-    # What a task of one's own defines, besides `expected`, its symbols and its training lengths.
+    # What your own task defines, besides `expected`, its symbols and its training lengths.
 
     @abc.abstractmethod
     def input_size(self, length: Count) -> Count:
@@ -36,19 +37,19 @@ class SizedTask(Task):
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " output"]:
         """The output of one problem.
 
-        `symbols` has room for a longer problem: this one's input is followed by zeros. So may the output
-        be followed by anything; only its first `output_size(length)` symbols are used.
+        `symbols` has room for a longer problem: the input is followed by zeros. Only the first
+        `output_size(length)` symbols of the output are used; the rest can be anything.
         """
 
     @abc.abstractmethod
     def read(self, text: str) -> list[int]:
-        """The input symbols of a problem written by a person, or a `LantmError` that says what is wrong."""
+        """The input symbols of a problem written as text; raises a `LantmError` that says what is wrong."""
 
     def draw(self, key: PRNGKeyArray, length: Int[Array, ""], room: int) -> Int[Array, " {room}"]:
         """Random input symbols of one problem; those beyond `input_size(length)` are ignored.
 
-        The symbols are independent and uniform, as in all tasks of the paper. A task whose inputs have
-        structure replaces this method, the only one that is meant to be.
+        By default the symbols are independent and uniform, as in all tasks of the paper. A task whose inputs
+        have structure overrides this method.
         """
         return jax.random.randint(key, (room,), 0, self.data_symbols, dtype="int32")
 
@@ -56,7 +57,7 @@ class SizedTask(Task):
 
     @final
     def answer_size(self, length: Count) -> Count:
-        """The number of symbols to be answered: the output and its `<e>`."""
+        """The number of symbols of an answer: the output and `<e>`."""
         return self.output_size(length) + 1
 
     @final
@@ -67,13 +68,7 @@ class SizedTask(Task):
     # Problems.
 
     @final
-    def sample(
-        self,
-        key: PRNGKeyArray,
-        batch_size: int,
-        length: int | Int[Array, ""] | Int[Array, " batch"],
-        capacity_length: int,
-    ) -> Batch:
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random problems; see `Task.sample`."""
         room = self.input_size(capacity_length)
         lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
@@ -82,18 +77,20 @@ class SizedTask(Task):
         return self.layout(symbols, length)
 
     @final
-    def layout(self, symbols: Int[Array, "batch input"], length: int | Int[Array, ""] | Int[Array, " batch"]) -> Batch:
-        """Problems with the given input symbols, of which each problem's first `input_size(length)` count.
+    def layout(self, symbols: Int[Array, "batch input"], length: Length) -> Batch:
+        """Problems with the given input symbols, of which only the first `input_size(length)` are used.
 
-        There is to be room for the input of some length exactly, which is then the longest that fits.
+        The size of the axis `input` has to be the `input_size` of some length, the longest that fits.
         """
         batch_size, room = symbols.shape
         lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
-        return _lay_out(self, symbols, lengths, self._length_of_input(room), together=jnp.ndim(length) == 0)
+        together = jnp.ndim(length) == 0
+        batch: Batch = _lay_out(self, symbols, lengths, self._length_of_input(room), together)
+        return batch
 
     @final
     def encode(self, text: str) -> Batch:
-        """A batch of one problem, as a person writes it, at its exact length."""
+        """A batch of the one problem written in `text`; see `Task.encode`."""
         check_text(self.name, text)
         symbols = self.read(text)
         if not symbols:
@@ -110,7 +107,7 @@ class SizedTask(Task):
         return length
 
 
-# Compiled as one, since a new shape would otherwise compile every operation of its own.
+# Compiled as a whole, since every operation would otherwise be compiled separately for a new shape.
 @functools.partial(jax.jit, static_argnames=("task", "longest", "together"))
 def _lay_out(
     task: SizedTask,
@@ -119,7 +116,7 @@ def _lay_out(
     longest: int,
     together: bool,
 ) -> Batch:
-    """The problems in arrays with room for the length `longest`; `together`: all have one length."""
+    """A batch with room for problems of the length `longest`; `together`: all problems have the same length."""
     capacity = task.capacity(longest)
 
     def lay_out_one(

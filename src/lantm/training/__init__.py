@@ -1,22 +1,29 @@
-"""Training: recipes, many seeds as one program, and the run folder they leave behind."""
+"""Training: an experiment, its recipe, the loop over all seeds at once, and the run folder it writes."""
 
-from lantm.training.experiment import Experiment, Member, ModelName
+from lantm.training.experiment import Experiment, Member, ModelName, TextFiles
+from lantm.training.history import History
 from lantm.training.learner import EpochReport, Learner
-from lantm.training.loop import Progress, Result, best_tests_of_starts, load_learners, train
+from lantm.training.loop import Progress, Result, best_starts, load_learners, train
 from lantm.training.recipe import Recipe
+from lantm.training.rows import Row, score_row, score_rows
 from lantm.training.run_folder import RunFolder
 
 __all__ = [
     "EpochReport",
     "Experiment",
+    "History",
     "Learner",
     "Member",
     "ModelName",
     "Progress",
     "Recipe",
     "Result",
+    "Row",
     "RunFolder",
-    "best_tests_of_starts",
+    "TextFiles",
+    "best_starts",
     "load_learners",
+    "score_row",
+    "score_rows",
     "train",
 ]

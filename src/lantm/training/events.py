@@ -1,4 +1,4 @@
-"""The metrics as TensorBoard event files, one run a seed."""
+"""The metrics as TensorBoard event files, one run per seed."""
 
 import pathlib
 from types import TracebackType
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class EventFiles:
-    """Writes metric rows; after a resume, what was recorded past the checkpoint is hidden."""
+    """Writes rows of metrics; after a resume, TensorBoard hides what was written after the checkpoint."""
 
-    def __init__(self, path: pathlib.Path, epoch: int):
-        """`epoch` is the last one that counts."""
+    def __init__(self, path: pathlib.Path | None, epoch: int):
+        """`epoch` is the last one that counts; without a path, nothing is written."""
         self._path = path
         self._epoch = epoch
         self._writers: dict[int, Any] = {}
@@ -24,7 +24,9 @@ class EventFiles:
             writer.close()
 
     def write(self, rows: list[dict[str, Any]]) -> None:
-        """Adds the numbers of the rows."""
+        """Adds the figures of the rows."""
+        if self._path is None or not rows:
+            return
         from tensorboardX import SummaryWriter  # late: where there is a torch it takes seconds to import
 
         for row in rows:

@@ -2,17 +2,18 @@
 
 import dataclasses
 import math
-from typing import Any, ClassVar, Literal
+import pathlib
+from typing import Any, Literal
 
 from lantm.errors import LantmError
-from lantm.machine import WEIGHTINGS, LantmConfig, LstmConfig
-from lantm.seeds import SEEDS
-from lantm.tasks import Lengths, Task, make_task
+from lantm.machine import LantmConfig, LstmConfig
+from lantm.randomness import SEEDS
+from lantm.records import json_object, make_record
+from lantm.tasks import Corpus, Lengths, Source, Task, Text, make_task, read_corpus
 from lantm.tasks.base import LONGEST_TEXT
 from lantm.training.recipe import Recipe
-from lantm.training.records import json_object, make_record
 
-ModelName = Literal["lantm-invnorm", "lantm-softmax", "lstm"]
+ModelName = Literal["lantm-invnorm", "lantm-softmax", "lantm", "lstm"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Member:
     seed: int
     """Its seed."""
     learning_rate: float
-    """Its rate at the start, in place of the recipe's."""
+    """Its initial learning rate, instead of the recipe's."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < SEEDS:
@@ -32,32 +33,56 @@ class Member:
 
 
 @dataclasses.dataclass(frozen=True)
-class Experiment:
-    """A task, a machine, a recipe, and how many seeds to train."""
+class TextFiles:
+    """The text to learn."""
 
-    kind: ClassVar[str] = "task"
-    """What a run folder says it holds."""
+    folder: str
+    """The folder of its three files."""
+    digest: str
+    """A digest of the text and its vocabulary, by which another text in that folder is detected."""
+    vocabulary: int
+    """The largest size of the vocabulary."""
+
+    @classmethod
+    def of(cls, folder: pathlib.Path, vocabulary: int = 10_000) -> "TextFiles":
+        """The text in a folder."""
+        return cls(str(folder.resolve()), read_corpus(folder, vocabulary).digest, vocabulary)
+
+    def read(self, folder: pathlib.Path | None = None) -> Corpus:
+        """The text, from its folder or from the one given; a different text is a `LantmError`."""
+        folder = folder or pathlib.Path(self.folder)
+        corpus = read_corpus(folder, self.vocabulary)
+        if corpus.digest != self.digest:
+            raise LantmError(f"the text in {folder} is not the one that was trained on: name its folder with --data")
+        return corpus
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """A task or a text, a machine, a recipe, and how many seeds to train."""
 
     task: str
-    """What to learn: copy, reverse, bigramFlip, double, addition, programs, or module:Name."""
+    """What to learn: copy, reverse, bigramFlip, double, addition, programs, text, or module:Name."""
     model: ModelName
-    """The paper's name of the model."""
+    """The paper's name of the model; `lantm` stands for a weighting that is not the paper's."""
     machine: LantmConfig | LstmConfig
     """Sizes and switches of the machine."""
     recipe: Recipe
     """How it is trained."""
     recipe_name: str = "paper"
-    """The recipe this one began as."""
+    """The name of the recipe that this one was derived from."""
     seeds: int = 8
     """How many seeds are trained side by side."""
     first_seed: int = 0
-    """The first of them; the others count on from there."""
+    """The first of them; the others count up from there."""
     lengths: tuple[int, int] | None = None
     """Train on these lengths, from and to, instead of the task's."""
     recorded_seeds: int = 8
-    """So many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
+    """How many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
     members: tuple[Member, ...] = ()
-    """The machines one by one, where not only their seeds differ; metrics and reports then number them from 0 on."""
+    """The machines one by one, if they differ in more than the seed; metrics and reports number them from 0 on."""
+    text: TextFiles | None = None
+    """The text to learn, if the task is `text`."""
 
     def __post_init__(self) -> None:
         if self.members and (self.seeds, self.first_seed) != (len(self.members), 0):
@@ -74,20 +99,56 @@ class Experiment:
             for name, value in vars(record).items():
                 if isinstance(value, float) and not math.isfinite(value):
                     raise LantmError(f"{name} is {value}: give a finite number")
-        lstm = isinstance(self.machine, LstmConfig)
-        if lstm != (self.model == "lstm"):
-            raise LantmError(f"the model {self.model} does not have a {type(self.machine).__name__}")
+        if self.model != model_of(self.machine):
+            raise LantmError(
+                f"the model {self.model} does not have this machine: choose the model {model_of(self.machine)}"
+            )
         if isinstance(self.machine, LantmConfig):
-            weighting = self.machine.weighting.partition("[")[0]
-            if weighting in WEIGHTINGS and self.model != f"lantm-{weighting}":
-                raise LantmError(f"the model {self.model} does not have the weighting {self.machine.weighting}")
+            if self.reads_text and self.machine.memory_limit is None:
+                raise LantmError(
+                    "a text has no end for its memory to grow to: give a memory_limit (the paper's is 100)"
+                )
             if self.recipe.mixed_lengths and self.machine.memory_limit is not None:
                 raise LantmError("problems that share a batch forget together: turn mixed_lengths or memory_limit off")
+        if self.text is not None and not self.reads_text:
+            raise LantmError(f"the task {self.task} has no text: leave out --data, or choose the task text")
+        if self.lengths is not None and self.reads_text:
+            raise LantmError("a text has no lengths: leave out --lengths")
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether a text is learnt, not a task."""
+        return self.task == Text.name
 
     @property
     def machines(self) -> int:
-        """How many machines are trained side by side: those of a seed are neighbours."""
+        """The number of machines that are trained side by side; those of one seed are adjacent."""
         return self.seeds * self.recipe.starts
+
+    @property
+    def seed_numbers(self) -> range:
+        """The seeds, or the numbers of the members."""
+        return range(self.first_seed, self.first_seed + self.seeds)
+
+    @property
+    def recorded(self) -> range:
+        """The seeds that are recorded."""
+        return self.seed_numbers[: self.recorded_seeds]
+
+    def source(self, data: pathlib.Path | None = None) -> Source:
+        """What is learnt: the task with this experiment's lengths, or the text, from its folder or from `data`."""
+        return self.build_text(data) if self.reads_text else self.build_task()
+
+    def build_text(self, data: pathlib.Path | None = None) -> Text:
+        """The text."""
+        if self.text is None:
+            raise LantmError(
+                "a text is needed: give --data FOLDER with train.txt, valid.txt and test.txt, or the same with a name "
+                "in front (ptb.train.txt)"
+            )
+        corpus = self.text.read(data)
+        corpus.check_columns(self.recipe.batch_size)
+        return Text(corpus, self.recipe.steps)
 
     def build_task(self) -> Task:
         """The task, with this experiment's lengths."""
@@ -106,21 +167,40 @@ class Experiment:
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
     def seed_index(self, seed: int) -> int:
-        """The place of a seed among those that are trained."""
-        if not self.first_seed <= seed < self.first_seed + self.seeds:
-            last = self.first_seed + self.seeds - 1
-            raise LantmError(f"there is no seed {seed}: the run has {self.first_seed} to {last}")
+        """The index of a seed among those that are trained."""
+        if seed not in self.seed_numbers:
+            raise LantmError(
+                f"there is no seed {seed}: the run has {self.seed_numbers.start} to {self.seed_numbers.stop - 1}"
+            )
         return seed - self.first_seed
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain JSON values."""
-        return dataclasses.asdict(self)
+        values = dataclasses.asdict(self)
+        return values if self.text is not None else {name: one for name, one in values.items() if name != "text"}
+
+    def published(self) -> dict[str, Any]:
+        """The same without the folder of a text, which exists on one computer only."""
+        text = None if self.text is None else dataclasses.replace(self.text, folder="")
+        return dataclasses.replace(self, text=text).to_json()
 
     @classmethod
     def from_json(cls, values: Any) -> "Experiment":
-        """The record back from JSON; anything that does not fit is a `LantmError` that names the field."""
+        """The record from JSON; anything that does not fit is a `LantmError` that names the field."""
         values = json_object(values, cls, "experiment")
+        if "digest" in values:  # earlier versions had a record of its own for texts
+            text = {"folder": values.pop("data", ""), "digest": values.pop("digest")}
+            values |= {"task": Text.name, "text": {**text, "vocabulary": values.pop("vocabulary", None)}}
+            values.setdefault("recorded_seeds", 0)
         config = LstmConfig if values.get("model") == "lstm" else LantmConfig
         values["machine"] = make_record(config, values.get("machine"), "machine")
         values["recipe"] = make_record(Recipe, values.get("recipe"), "recipe")
         return make_record(cls, values, "experiment")
+
+
+def model_of(machine: LantmConfig | LstmConfig) -> ModelName:
+    """The paper's name of a machine."""
+    if isinstance(machine, LstmConfig):
+        return "lstm"
+    weighting = machine.weighting.partition("[")[0]
+    return "lantm-invnorm" if weighting == "invnorm" else "lantm-softmax" if weighting == "softmax" else "lantm"

@@ -1,4 +1,4 @@
-"""One seed's training, as pure functions: what is carried from epoch to epoch, and one epoch of it."""
+"""One machine's training as pure functions: a step per batch, the end of an epoch, and the rules after a test."""
 
 from typing import NamedTuple
 
@@ -8,44 +8,46 @@ import optax
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from lantm.batch import Batch
-from lantm.evaluation import answer
 from lantm.machine import Model
-from lantm.seeds import INITIALISE, TRAIN, seed_key, shared_key
-from lantm.tasks import Task
+from lantm.machine.loops import put_row
+from lantm.randomness import INITIALISE, seed_key
 from lantm.training.experiment import Experiment
-from lantm.training.loss import negative_log_likelihood
-from lantm.training.recipe import Recipe
+from lantm.training.material import Material
+from lantm.training.recipe import PATIENCE, Recipe
 
 
 class Learner(NamedTuple):
-    """All that one seed's training depends on, besides the experiment and the epoch."""
+    """The complete state of the training of one machine, besides the experiment and the epoch."""
 
     seed: Int[Array, ""]
     model: Model
     optimiser: PyTree
-    rate_scale: Float[Array, ""]  # what plateaus have made of the learning rate
+    rate_scale: Float[Array, ""]  # factor of the learning rate, by the schedule's rules
     best_loss: Float[Array, ""]
     best_age: Int[Array, ""]  # epochs since the best loss, or since the rate fell
-    recent: Float[Array, " tests"]  # fine scores of the last tests, newest last; below zero: not yet taken
+    recent: Float[Array, " tests"]  # merits of the last tests, newest last; minus infinity where there is none yet
     best_model: Model  # the weights with the best test so far
     best_score: Float[Array, ""]
     best_epoch: Int[Array, ""]
+    batch: Int[Array, ""]  # batches of this epoch that are done
+    carried: PyTree  # for a text: controller, heads and memory after these batches
+    losses: Float[Array, " batches"]  # of the batches of this epoch
+    norms: Float[Array, " batches"]  # of their gradients, before clipping
 
 
 class EpochReport(NamedTuple):
-    """What is known of a seed after an epoch."""
+    """The metrics of a machine after an epoch."""
 
     loss: Float[Array, ""]
     gradient_norm: Float[Array, ""]
     rate: Float[Array, ""]
-    skipped: Int[Array, ""]  # steps skipped so far, for want of a finite loss and gradient
+    skipped: Int[Array, ""]  # steps skipped so far because loss or gradient was not finite
     diverged: Bool[Array, ""]
 
 
-def begin(experiment: Experiment, task: Task, seed: Int[Array, ""]) -> Learner:
-    """A seed before its first epoch."""
-    model = experiment.machine.build(task.vocabulary, seed_key(seed, INITIALISE))
+def begin(experiment: Experiment, material: Material, vocabulary: int, seed: Int[Array, ""]) -> Learner:
+    """A machine before its first epoch."""
+    model = experiment.machine.build(vocabulary, seed_key(seed, INITIALISE))
     return Learner(
         seed=seed,
         model=model,
@@ -53,89 +55,101 @@ def begin(experiment: Experiment, task: Task, seed: Int[Array, ""]) -> Learner:
         rate_scale=jnp.ones(()),
         best_loss=jnp.full((), jnp.inf, float),
         best_age=jnp.zeros((), jnp.int32),
-        recent=jnp.full((experiment.recipe.validation_memory,), -1.0, float),
+        recent=jnp.full((experiment.recipe.validation_memory,), -jnp.inf, float),
         best_model=model,
-        best_score=jnp.full((), -1.0, float),
+        best_score=jnp.full((), -jnp.inf, float),
         best_epoch=jnp.zeros((), jnp.int32),
+        batch=jnp.zeros((), jnp.int32),
+        carried=material.begin(model),
+        losses=jnp.zeros(material.batches),
+        norms=jnp.zeros(material.batches),
     )
 
 
-def train_epoch(recipe: Recipe, task: Task, learner: Learner, epoch: Int[Array, ""]) -> tuple[Learner, EpochReport]:
-    """One epoch of one seed. Lengths are the same for all seeds, so that a program can run them in step."""
-    longest = task.train_lengths.largest
+def train_batches(
+    recipe: Recipe,
+    material: Material,
+    learner: Learner,
+    data: PyTree,
+    epoch: Int[Array, ""],
+    first: Int[Array, ""],
+    end: Int[Array, ""],
+) -> Learner:
+    """Learns from the batches from `first` to before `end` of an epoch, with a step after each."""
 
-    def step(learner: Learner, at: Array) -> tuple[Learner, tuple[Array, Array]]:
-        keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
-        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key))(keys)
-        lengths = lengths if recipe.mixed_lengths else lengths[0]
-        key = seed_key(learner.seed, TRAIN, epoch, at)
-        return _learn(recipe, learner, task.sample(key, recipe.batch_size, lengths, longest), epoch)
+    def step(at: Int[Array, ""], learner: Learner) -> Learner:
+        return _learn(recipe, material, learner, data, epoch, at)
 
-    learner, (losses, norms) = lax.scan(step, learner, jnp.arange(recipe.batches))
-    return _close_epoch(recipe, learner, losses, norms, epoch)
+    after: Learner = lax.fori_loop(first, end, step, learner)
+    return after
 
 
 def _learn(
-    recipe: Recipe, learner: Learner, batch: Batch, epoch: Int[Array, ""]
-) -> tuple[Learner, tuple[Float[Array, ""], Float[Array, ""]]]:
-    """One step of one seed; one that is not finite changes nothing but the count of skipped steps."""
+    recipe: Recipe, material: Material, learner: Learner, data: PyTree, epoch: Int[Array, ""], at: Int[Array, ""]
+) -> Learner:
+    """One step; one that is not finite changes no weights and is counted as skipped."""
+    given = material.take(data, learner.seed, epoch, at)
 
-    def loss(model: Model) -> Float[Array, ""]:
-        return negative_log_likelihood(answer(model, batch))
+    def loss(model: Model) -> tuple[Float[Array, ""], PyTree]:
+        return material.loss(model, given, learner.carried, at)
 
-    value, gradients = jax.value_and_grad(loss)(learner.model)
+    (value, carried), gradients = jax.value_and_grad(loss, has_aux=True)(learner.model)
     norm = optax.tree.norm(gradients)
-    # A loss or norm that is not finite spoils the gradient too, so that the optimiser sees and skips it.
+    # If the loss or the norm is not finite, the gradient is made so too: the optimiser then skips the step.
     finite = jnp.isfinite(value) & jnp.isfinite(norm)
     gradients = jax.tree.map(lambda g: jnp.where(finite, g, jnp.nan), gradients)
     steps, optimiser = recipe.transform().update(gradients, learner.optimiser, learner.model)
     rate = recipe.rate(epoch, learner.rate_scale)
-    model = jax.tree.map(lambda weight, step: weight - rate * step, learner.model, steps)
-    return learner._replace(model=model, optimiser=optimiser), (value, norm)
+    return learner._replace(
+        model=jax.tree.map(lambda weight, step: weight - rate * step, learner.model, steps),
+        optimiser=optimiser,
+        batch=at + 1,
+        carried=carried,
+        losses=put_row(learner.losses, value, at),
+        norms=put_row(learner.norms, norm, at),
+    )
 
 
-def _close_epoch(
-    recipe: Recipe,
-    learner: Learner,
-    losses: Float[Array, " batches"],
-    norms: Float[Array, " batches"],
-    epoch: Int[Array, ""],
+def close_epoch(
+    recipe: Recipe, learner: Learner, counts: Float[Array, " batches"], epoch: Int[Array, ""]
 ) -> tuple[Learner, EpochReport]:
-    """The plateau rule: after `plateau_start` epochs, the rate falls when the best loss is too old."""
-    loss = jnp.mean(losses, where=jnp.isfinite(losses))  # nan when no step was finite
+    """Ends an epoch. Plateau rule: after `plateau_start` epochs, the rate falls when the best loss is too old."""
+    finite = jnp.isfinite(learner.losses)
+    loss = jnp.sum(learner.losses * counts, where=finite) / jnp.sum(counts, where=finite)  # nan: no step was finite
     better = loss < learner.best_loss
     age = jnp.where(better, 0, learner.best_age + 1)
     falls = (recipe.schedule == "plateau") & (epoch >= recipe.plateau_start) & (age >= recipe.plateau_patience)
     report = EpochReport(
         loss=loss,
-        gradient_norm=jnp.mean(norms, where=jnp.isfinite(norms)),
+        gradient_norm=jnp.mean(learner.norms, where=jnp.isfinite(learner.norms)),
         rate=recipe.rate(epoch, learner.rate_scale),
         skipped=learner.optimiser.total_notfinite,
-        diverged=learner.optimiser.notfinite_count >= recipe.patience,
+        diverged=learner.optimiser.notfinite_count >= PATIENCE,
     )
     learner = learner._replace(
         best_loss=jnp.where(better, loss, learner.best_loss),
         best_age=jnp.where(falls, 0, age),
         rate_scale=jnp.where(falls, learner.rate_scale * recipe.plateau_factor, learner.rate_scale),
+        batch=jnp.zeros_like(learner.batch),
     )
     return learner, report
 
 
-def heed_test(recipe: Recipe, learner: Learner, fine: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
+def learn_from_test(recipe: Recipe, learner: Learner, score: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
     """The validation rule: the rate falls whenever a test is worse than the best of the few before it."""
     begun = (epoch >= recipe.plateau_start) & (recipe.share_of_lengths(epoch) >= 1)
-    falls = begun & (fine < jnp.max(learner.recent))
+    falls = begun & ~(score >= jnp.max(learner.recent))  # also if it is nan
     return learner._replace(
-        recent=jnp.append(learner.recent[1:], fine),
+        recent=jnp.append(learner.recent[1:], score),
         rate_scale=jnp.where(falls, learner.rate_scale * recipe.plateau_factor, learner.rate_scale),
     )
 
 
-def remember_best(learner: Learner, score: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
-    """Keeps the weights of the best test so far; of equals the later, which were trained longer."""
-    better = score >= learner.best_score
+def remember_best(learner: Learner, merit: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
+    """Keeps the weights of the best test so far; the later ones, which were trained longer, win a tie."""
+    better = merit >= learner.best_score
     return learner._replace(
         best_model=jax.tree.map(lambda new, old: jnp.where(better, new, old), learner.model, learner.best_model),
-        best_score=jnp.where(better, score, learner.best_score),
+        best_score=jnp.where(better, merit, learner.best_score),
         best_epoch=jnp.where(better, epoch, learner.best_epoch),
     )

@@ -1,4 +1,8 @@
-"""The training loop: epochs of all seeds, tests, metrics and checkpoints, interruptible at any moment."""
+"""The training loop: epochs of all seeds, tests, metrics and checkpoints, interruptible at any moment.
+
+A call to the device does as many batches as fit into a few seconds, so that training can be stopped and continued
+within an epoch, however long that is.
+"""
 
 import time
 from collections.abc import Callable
@@ -9,51 +13,72 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
-from lantm.evaluation import SOLVED, Examiner, Scores
-from lantm.seeds import EVALUATE, SEEDS, TEST, device_mesh, over_seeds, place
-from lantm.tasks import Task
+from lantm.devices import device_mesh, over_seeds, place
+from lantm.evaluation import Measured, merits, rounded
+from lantm.randomness import SEEDS
+from lantm.tasks import Source
 from lantm.training.events import EventFiles
 from lantm.training.experiment import Experiment
-from lantm.training.learner import EpochReport, Learner, begin, heed_test, remember_best, train_epoch
-from lantm.training.recipe import Recipe
+from lantm.training.history import History, epoch_rows, rows_of_tests
+from lantm.training.learner import (
+    EpochReport,
+    Learner,
+    begin,
+    close_epoch,
+    learn_from_test,
+    remember_best,
+    train_batches,
+)
+from lantm.training.material import Material, final_draw, make_material, periodic_draw
 from lantm.training.recordings import Recorder
+from lantm.training.rows import Row
 from lantm.training.run_folder import RunFolder
 
-BEYOND_ALL_SCORES = 1000  # more than any mean of scores
-_BETWEEN_STARTS = 1_000_003  # seeds: far enough for no start of a seed to be another seed of the same run
+_BETWEEN_STARTS = 1_000_003  # seeds: large enough that no start of a seed is another seed of the same run
+_SECONDS_PER_CALL = 3.0  # between two moments at which training can be stopped
+_SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or if writing one takes long
+_QUICK = 1.0  # seconds: a checkpoint that takes longer is not written after every test
 
 
 class Progress(NamedTuple):
-    """What a watcher is told after every epoch."""
+    """What `watch` is called with after every call to the device, and after every epoch."""
 
-    epoch: int
+    epoch: int  # the current epoch, or the one that has just ended
     epochs: int
-    report: EpochReport  # fields with a leading axis of seeds
-    tests: dict[int, Scores]  # the latest test, by scale
+    batch: int  # batches of it that are done
+    batches: int
+    loss: Float[np.ndarray, " seeds"]  # the mean of this epoch so far
+    rate: Float[np.ndarray, " seeds"]
+    report: EpochReport | None  # once the epoch has ended; fields with a leading axis of seeds
+    tests: dict[str, Measured]  # the latest test
+    tested: bool  # whether it was taken just now
     seconds: float  # spent training in this process
+    per_second: float  # problems, or words, of all machines together
 
 
 class Result(NamedTuple):
-    """How a training ended."""
+    """How a training ended: one learner per seed, the best of its starts."""
 
+    experiment: Experiment
+    source: Source
     learners: Learner
     epoch: int
     complete: bool
-    scores: dict[int, Scores]  # of the best weights, on fresh problems; empty when interrupted
+    tests: dict[str, Measured]  # of the best weights, on fresh problems; empty when interrupted
+    history: History
+    start_merits: list[list[float | None]]  # the best test of every machine, a list per seed
     seconds: float
 
 
-def start(experiment: Experiment, task: Task, mesh: Mesh) -> Learner:
-    """All machines before their first epoch; those of one seed are neighbours."""
+def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh) -> Learner:
+    """All machines before their first epoch; those of one seed are adjacent."""
     members, starts = experiment.members, experiment.recipe.starts
-    seeds = [member.seed for member in members] or range(
-        experiment.first_seed, experiment.first_seed + experiment.seeds
-    )
+    seeds = [member.seed for member in members] or experiment.seed_numbers
     numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
-    initialise = over_seeds(partial(begin, experiment, task), mesh)
-    learners = initialise(place(jnp.array(numbers, jnp.int32), mesh))
+    initialise = over_seeds(partial(begin, experiment, material, source.vocabulary), mesh)
+    learners: Learner = initialise(place(jnp.array(numbers, jnp.int32), mesh))
     if members:
         rate = experiment.recipe.learning_rate
         scales = [member.learning_rate / rate for member in members for _ in range(starts)]
@@ -62,201 +87,234 @@ def start(experiment: Experiment, task: Task, mesh: Mesh) -> Learner:
 
 
 def start_seed(seed: int, at: int) -> int:
-    """The seed whose machine, trained alone, is the one of this start; the first is the seed's own."""
+    """The seed that would train the machine of this start alone; the first start has the seed itself."""
     return (seed + at * _BETWEEN_STARTS) % SEEDS
 
 
-def load_all(folder: RunFolder) -> tuple[Experiment, Task, int, Learner, list[str]]:
-    """The newest whole checkpoint of a run, with warnings about newer ones that are damaged; every start is there."""
-    experiment = folder.experiment()
-    task = experiment.build_task()
-    mesh = device_mesh(experiment.machines)
-    like = jax.eval_shape(lambda: start(experiment, task, mesh))
+def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> tuple[int, Learner, list[str]]:
+    """The newest whole checkpoint of a run: its epoch, all machines, and warnings about newer ones that are damaged."""
+    material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
+    like = jax.eval_shape(lambda: start(experiment, source, material, mesh))
     epoch, learners, warnings = folder.load_checkpoint(like)
-    return experiment, task, epoch, place(learners, mesh), warnings
-
-
-def load_learners(folder: RunFolder) -> tuple[Experiment, Task, int, Learner, list[str]]:
-    """The same, with one learner a seed: the best of its starts."""
-    experiment, task, epoch, learners, warnings = load_all(folder)
-    return experiment, task, epoch, best_starts(experiment, learners), warnings
+    return epoch, place(learners, mesh), warnings
 
 
 def best_starts(experiment: Experiment, learners: Learner) -> Learner:
-    """Of every seed the machine with the best test so far."""
+    """The machine with the best test so far, for every seed."""
     if experiment.recipe.starts == 1:
         return learners
     leading = _leading(experiment, learners)
-    return place(jax.tree.map(lambda leaf: leaf[leading], learners), device_mesh(experiment.seeds))
+    best: Learner = jax.tree.map(lambda leaf: leaf[leading], learners)
+    return place(best, device_mesh(experiment.seeds))
 
 
-def best_tests_of_starts(folder: RunFolder) -> list[list[float]]:
-    """The merit of the best test of every machine, a list a seed: what its starts were chosen by."""
-    experiment, _, _, learners, _ = load_all(folder)
-    merits = np.asarray(learners.best_score).reshape(experiment.seeds, experiment.recipe.starts)
-    return [[round(float(merit), 3) for merit in of_seed] for of_seed in merits]
+def _start_merits(experiment: Experiment, learners: Learner) -> list[list[float | None]]:
+    """The merit of the best test of every machine, by which starts are selected: a list per seed."""
+    found = np.asarray(learners.best_score).reshape(experiment.seeds, experiment.recipe.starts)
+    return [[rounded(merit, 3) for merit in of_seed] for of_seed in found]
 
 
 def _leading(experiment: Experiment, learners: Learner) -> Int[np.ndarray, " seeds"]:
-    """Where the machines with the best tests are, seed by seed; of equals the earlier start."""
+    """The index of the machine with the best test of every seed; the earlier start wins a tie."""
     starts = experiment.recipe.starts
     scores = np.asarray(learners.best_score).reshape(experiment.seeds, starts)
-    return starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1)
+    return np.asarray(starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1))
 
 
 def train(
     experiment: Experiment,
-    folder: RunFolder,
+    folder: RunFolder | None = None,
+    source: Source | None = None,
     resume: bool = False,
     watch: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
     warn: Callable[[str], None] = lambda warning: None,
 ) -> Result:
-    """Trains every seed to the end, or until `stop` says so; a stopped run can be resumed.
+    """Trains every seed to the end, or until `stop` says so; a run with a folder can be resumed.
 
-    Interrupted at any moment and resumed, a run ends in the same weights as one that was not, on the same
-    machine: everything random is a function of seed, epoch and batch, and everything else is saved.
+    On a CPU, a run that is interrupted at any moment and resumed ends in the same weights as an uninterrupted one:
+    everything random is a function of seed, epoch and batch, and everything else is saved.
     """
-    task, recipe = experiment.build_task(), experiment.recipe
-    mesh = device_mesh(experiment.machines)
-    done = 0
-    if resume and folder.has_checkpoint():
-        _, _, done, learners, warnings = load_all(folder)
-        for warning in warnings:
-            warn(warning)
-    else:  # also when it was killed before its first checkpoint
-        learners = start(experiment, task, mesh)
-    if resume:
-        folder.forget_after(done)
+    training = _Training(experiment, folder, source or experiment.source(), watch, warn)
+    if resume and folder is not None:
+        training.resume(folder)
+    with EventFiles(folder.path / "tensorboard" if folder else None, training.epoch) as events:
+        while training.epoch < experiment.recipe.epochs and not stop():
+            events.write(training.advance())
+        return training.result()
 
-    one_epoch = over_seeds(partial(train_epoch, recipe, task), mesh, donate_argnums=0)
-    keep_best = over_seeds(_remember, mesh)
-    heed = over_seeds(partial(_heed, recipe), mesh)
-    longest = max(task.lengths_at(scale).largest for scale in (1, *recipe.test_scales))
-    examiner = Examiner(task, longest, experiment.machines, recipe.batch_size)
-    recorder = Recorder(experiment, task, folder.recordings_path)
-    tests: dict[int, Scores] = {}
-    leading = _leading(experiment, learners)
-    began = time.monotonic()
 
-    with EventFiles(folder.path / "tensorboard", done) as events:
-        epoch = done
-        while epoch < recipe.epochs and not stop():
-            epoch += 1
-            learners, report = one_epoch(learners, jnp.asarray(epoch))
-            report = EpochReport(*(values[leading] for values in jax.device_get(report)))
-            recorder.add(epoch, learners.model, leading)
-            rows = _epoch_rows(experiment, epoch, report)
-            if epoch % recipe.test_every == 0 or epoch == recipe.epochs:
-                all_tests = _test(
-                    examiner,
-                    learners.model,
-                    learners.seed,
-                    recipe.test_batches,
-                    recipe.test_scales,
-                    TEST,
-                    epoch,
-                )
-                merit = _merit([all_tests[scale] for scale in sorted(recipe.selecting)], recipe)
-                learners = keep_best((learners, place(jnp.asarray(merit), mesh)), jnp.asarray(epoch))
-                if recipe.schedule == "validation":
-                    fine = np.mean([scores.fine for scores in all_tests.values()], axis=0, dtype=np.float32)
-                    learners = heed((learners, place(jnp.asarray(fine), mesh)), jnp.asarray(epoch))
-                leading = _leading(experiment, learners)
-                tests = {scale: scores.among(leading) for scale, scores in all_tests.items()}
-                rows += _test_rows(experiment, epoch, tests)
-                folder.append_metrics(rows)
-                recorder.write()
-                folder.save_checkpoint(epoch, learners)
-            else:
-                folder.append_metrics(rows)
-            events.write(rows)
-            watch(Progress(epoch, recipe.epochs, report, tests, time.monotonic() - began))
+class _Training:
+    """A training in progress."""
 
-        complete = epoch >= recipe.epochs
-        scores: dict[int, Scores] = {}
-        if complete:
-            found = _test(
-                examiner,
-                learners.best_model,
-                learners.seed,
-                recipe.test_batches,
-                recipe.test_scales,
-                EVALUATE,
-                0,
+    def __init__(
+        self,
+        experiment: Experiment,
+        folder: RunFolder | None,
+        source: Source,
+        watch: Callable[[Progress], None],
+        warn: Callable[[str], None],
+    ):
+        self._experiment, self._folder, self._source = experiment, folder, source
+        self._watch, self._warn = watch, warn
+        recipe = self._recipe = experiment.recipe
+        self._material = material = make_material(experiment, source)
+        mesh = self._mesh = device_mesh(experiment.machines)
+        self._learners = start(experiment, source, material, mesh)
+        self._train = over_seeds(partial(train_batches, recipe, material), mesh, donate_argnums=0)
+        self._close = over_seeds(partial(close_epoch, recipe), mesh, donate_argnums=0)
+        self._keep_best = over_seeds(_unpacked(remember_best), mesh)
+        self._heed = over_seeds(_unpacked(partial(learn_from_test, recipe)), mesh)
+        self._recorder = Recorder(experiment, source, folder.recordings_path) if folder else None
+        self._leading = _leading(experiment, self._learners)
+        self.epoch = self._batch = 0
+        self._tests: dict[str, Measured] = {}
+        self._rows: list[Row] = []
+        self._pace = _Pace(material.batches)
+        self._trained = 0
+        self._began = self._saved = time.monotonic()
+        self._saving, self._unsaved = 0.0, False
+
+    def resume(self, folder: RunFolder) -> None:
+        """Continues from the newest whole checkpoint, or from the start if there is none yet."""
+        if folder.has_checkpoint():
+            self.epoch, self._learners, warnings = load_learners(folder, self._experiment, self._source)
+            for warning in warnings:
+                self._warn(warning)
+            self._batch = int(np.asarray(self._learners.batch)[0])
+            self._leading = _leading(self._experiment, self._learners)
+        folder.forget_after(self.epoch)
+
+    def advance(self) -> list[Row]:
+        """Trains for a few seconds, or to the end of the epoch; the rows of metrics of an epoch that has ended."""
+        material, epoch = self._material, self.epoch + 1
+        end = min(self._batch + self._pace.batches, material.batches)
+        with self._pace:
+            bounds = (jnp.asarray(number, jnp.int32) for number in (epoch, self._batch, end))
+            self._learners = jax.block_until_ready(self._train(self._learners, material.data, *bounds))
+        self._trained += self._experiment.machines * material.per_batch * (end - self._batch)
+        self._batch, self._unsaved = end, True
+        rows = self._end_epoch(epoch) if end == material.batches else self._report(epoch, None, False)
+        since = time.monotonic() - self._saved
+        tested = bool(rows) and "test" in rows[-1]
+        if since > _SECONDS_PER_CHECKPOINT or (tested and (self._saving < _QUICK or epoch == self._recipe.epochs)):
+            self._save()
+        return rows
+
+    def _end_epoch(self, epoch: int) -> list[Row]:
+        recipe, experiment = self._recipe, self._experiment
+        self._learners, reports = self._close(self._learners, jnp.asarray(self._material.counts), jnp.asarray(epoch))
+        report = EpochReport(*(values[self._leading] for values in jax.device_get(reports)))
+        if self._recorder is not None:
+            self._recorder.add(epoch, self._learners.model, self._leading)
+        rows = epoch_rows(experiment, epoch, report)
+        tested = epoch % recipe.test_every == 0 or epoch == recipe.epochs
+        if tested:
+            self._take_tests(epoch)
+            rows += rows_of_tests(experiment, epoch, self._tests)
+        if self._folder is None:
+            self._rows += rows
+        else:  # a long training keeps its metrics on disk alone
+            self._folder.append_metrics(rows)
+        self.epoch, self._batch = epoch, 0
+        self._report(epoch, report, tested)
+        return rows
+
+    def _take_tests(self, epoch: int) -> None:
+        recipe, learners = self._recipe, self._learners
+        tests = self._material.tests(learners.model, learners.seed, periodic_draw(recipe, epoch))
+        selecting = self._material.selecting(tests)
+        merit = merits(selecting, recipe.select_by, recipe.shorter_first)
+        self._learners = self._keep_best((self._learners, self._placed(merit)), jnp.asarray(epoch))
+        if recipe.schedule == "validation":
+            fine = np.asarray(np.mean([test.ranking("fine")[0] for test in tests.values()], axis=0), np.float32)
+            self._learners = self._heed((self._learners, self._placed(fine)), jnp.asarray(epoch))
+        self._leading = _leading(self._experiment, self._learners)
+        self._tests = {label: test.among(self._leading) for label, test in tests.items()}
+
+    def _placed(self, values: Float[np.ndarray, " machines"]) -> Float[Array, " machines"]:
+        return place(jnp.asarray(values), self._mesh)
+
+    def _report(self, epoch: int, report: EpochReport | None, tested: bool) -> list[Row]:
+        """Calls `watch`; there are no rows within an epoch."""
+        seconds = time.monotonic() - self._began
+        if report is None:
+            # NumPy slices the arrays: JAX would compile and keep a program for every number of batches.
+            done = slice(0, self._batch)
+            losses, counts = np.asarray(self._learners.losses)[self._leading, done], self._material.counts[done]
+            loss = np.sum(losses * counts, axis=1) / np.sum(counts)
+            rate = np.asarray(self._recipe.rate(jnp.asarray(epoch), self._learners.rate_scale))[self._leading]
+        else:
+            loss, rate = (np.asarray(values) for values in (report.loss, report.rate))
+        self._watch(
+            Progress(
+                epoch=epoch,
+                epochs=self._recipe.epochs,
+                batch=self._batch or self._material.batches,
+                batches=self._material.batches,
+                loss=loss,
+                rate=rate,
+                report=report,
+                tests=self._tests,
+                tested=tested,
+                seconds=seconds,
+                per_second=self._trained / max(seconds, 1e-9),
             )
-            scores = {scale: one.among(leading) for scale, one in found.items()}
-        elif epoch > done:
-            recorder.write()
-            folder.save_checkpoint(epoch, learners)
-    return Result(best_starts(experiment, learners), epoch, complete, scores, time.monotonic() - began)
+        )
+        return []
+
+    def _save(self) -> None:
+        if self._folder is None or self._recorder is None:
+            return
+        self._recorder.write()  # the first time this compiles, which says nothing about the time of a checkpoint
+        began = time.monotonic()
+        self._folder.save_checkpoint(self.epoch, self._learners)
+        self._saved = time.monotonic()
+        self._saving, self._unsaved = self._saved - began, False
+
+    def result(self) -> Result:
+        """The result so far, after a last checkpoint."""
+        experiment, recipe, learners = self._experiment, self._recipe, self._learners
+        if self._unsaved:
+            self._save()
+        seconds = time.monotonic() - self._began
+        if self._folder is not None and self._trained:
+            self._folder.add_seconds(seconds)
+        complete = self.epoch >= recipe.epochs
+        tests: dict[str, Measured] = {}
+        if complete:
+            found = self._material.final(learners.best_model, learners.seed, final_draw(recipe))
+            tests = {label: one.among(self._leading) for label, one in found.items()}
+        rows = self._rows if self._folder is None else self._folder.metrics()
+        history = History.from_rows(rows, experiment.seed_numbers)
+        best = best_starts(experiment, learners)
+        merit = _start_merits(experiment, learners)
+        return Result(experiment, self._source, best, self.epoch, complete, tests, history, merit, seconds)
 
 
-def _remember(learner_and_merit: tuple[Learner, Any], epoch: Any) -> Learner:
-    learner, merit = learner_and_merit
-    return remember_best(learner, merit, epoch)
+def _unpacked(function: Callable[..., Learner]) -> Callable[..., Learner]:
+    """The function with its first two arguments as one pair, over which seeds are mapped."""
+
+    def of_pair(pair: tuple[Learner, Any], epoch: Any) -> Learner:
+        return function(*pair, epoch)
+
+    return of_pair
 
 
-def _heed(recipe: Recipe, learner_and_fine: tuple[Learner, Any], epoch: Any) -> Learner:
-    learner, fine = learner_and_fine
-    return heed_test(recipe, learner, fine, epoch)
+class _Pace:
+    """The number of batches per call: few at first, then as many as fit into its time, at most an epoch."""
 
+    def __init__(self, most: int) -> None:
+        self.batches = min(4, most)
+        self._most = most
+        self._calls = 0
 
-def _test(
-    examiner: Examiner,
-    models: Any,
-    seeds: Any,
-    batches: int,
-    scales: tuple[int, ...],
-    purpose: int,
-    counter: int,
-) -> dict[int, Scores]:
-    return {
-        scale: examiner(models, seeds, examiner.task.lengths_at(scale), batches, purpose, counter) for scale in scales
-    }
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
 
-
-def _merit(tests: list[Scores], recipe: Recipe) -> Float[np.ndarray, " seeds"]:
-    """What "best" means: the mean score over the selecting scales, and the other score between equals.
-
-    With `shorter_first`, before all that, how many of the scales are solved without one shorter that is not.
-    """
-    merit = np.mean([scores.merit(recipe.select_by) for scores in tests], axis=0)
-    if recipe.shorter_first:
-        solved = np.cumprod([scores.coarse >= SOLVED for scores in tests], axis=0).sum(axis=0)
-        merit = merit + BEYOND_ALL_SCORES * solved
-    return merit.astype(np.float32)
-
-
-def _epoch_rows(experiment: Experiment, epoch: int, report: EpochReport) -> list[dict[str, Any]]:
-    return [
-        {
-            "epoch": epoch,
-            "seed": experiment.first_seed + index,
-            "loss": _number(report.loss[index]),
-            "gradient_norm": _number(report.gradient_norm[index]),
-            "rate": _number(report.rate[index]),
-            "skipped": int(report.skipped[index]),
-            "diverged": bool(report.diverged[index]),
-        }
-        for index in range(experiment.seeds)
-    ]
-
-
-def _test_rows(experiment: Experiment, epoch: int, tests: dict[int, Scores]) -> list[dict[str, Any]]:
-    return [
-        {
-            "epoch": epoch,
-            "seed": experiment.first_seed + index,
-            "test": f"{scale}x",
-            "coarse": round(float(scores.coarse[index]), 3),
-            "fine": round(float(scores.fine[index]), 3),
-        }
-        for scale, scores in tests.items()
-        for index in range(experiment.seeds)
-    ]
-
-
-def _number(value: Any) -> float | None:
-    """A JSON number; JSON has no word for infinity or nan."""
-    return float(value) if np.isfinite(value) else None
+    def __exit__(self, *_: object) -> None:
+        taken = time.monotonic() - self._began
+        self._calls += 1
+        if self._calls > 1:  # the first one compiles
+            fitting = self.batches * _SECONDS_PER_CALL / max(taken, 1e-6)
+            self.batches = max(1, int(min(fitting, 8 * self.batches, self._most)))

@@ -1,4 +1,4 @@
-"""What is minimised: the negative log likelihood of the answer's symbols, given the input."""
+"""The loss: the negative log likelihood of the answer's symbols, given the input."""
 
 import jax
 import jax.numpy as jnp

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -11,63 +11,69 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.errors import LantmError
 from lantm.evaluation import Score
+from lantm.records import drop_retired
 from lantm.tasks import Lengths
 
+PATIENCE = 20
+"""The number of consecutive steps without a finite gradient after which a seed counts as diverged."""
 _LARGEST = 2**31 - 1  # of the integers that programs are compiled with
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How a machine is trained. The defaults are the paper's for its sequence tasks."""
+    """How a machine is trained. The defaults are the paper's for its sequence tasks.
+
+    Some settings apply to one kind of source only: lengths, curricula, scales and batches per epoch apply to tasks. An
+    epoch of a text reads it once.
+    """
 
     optimiser: Literal["rmsprop", "adam", "adagrad"] = "rmsprop"
     """The rule that turns gradients into steps."""
     learning_rate: float = 0.02
-    """The rate at the start."""
+    """The learning rate at the start."""
     decay: float = 0.95
-    """RMSProp's memory of squared gradients: what the paper calls its momentum of .95."""
+    """RMSProp's decay of the mean squared gradient: what the paper calls its momentum of .95."""
     momentum: float = 0.0
     """Heavy-ball momentum of RMSProp: the other reading of the paper's "RMSProp with momentum .95"."""
     clip: float | None = 10.0
     """The largest norm of the whole gradient; None does not clip."""
     schedule: Literal["plateau", "validation", "cosine", "constant"] = "plateau"
-    """How the rate falls: on plateaus of the loss (the paper's for sequences), when a test is worse (for programs)."""
+    """How the rate falls: on plateaus of the loss (the paper's for sequences), when a test is worse (for programs and
+    texts), along a cosine to zero, or not at all."""
     plateau_start: int = 100
     """Epochs before the plateau or validation rule begins; the latter also waits for the curriculum's end."""
     plateau_patience: int = 30
     """Epochs without a better training loss after which the rate falls."""
     plateau_factor: float = 0.5
-    """What the rate is multiplied with then, by either rule."""
+    """The factor the rate is multiplied with then, by either rule."""
     validation_memory: int = 4
-    """The validation rule: the rate falls when a test has a lower fine score than the best of this many before it."""
+    """The validation rule: the rate falls when a test is worse than the best of this many before it."""
     epochs: int = 1000
     """Epochs to train."""
     batches: int = 10
-    """Batches an epoch."""
+    """Batches per epoch."""
     batch_size: int = 32
-    """Problems a batch."""
+    """Problems per batch, or columns of a text that are read side by side."""
+    steps: int = 20
+    """Words of a text that gradients go back through; state and memory are carried on."""
     mixed_lengths: bool = False
     """Let problems of different lengths share a batch, padded; by default a batch has one length, exactly."""
     curriculum: float = 0.0
-    """Begin with the shortest problems and reach all lengths after this share of the epochs."""
+    """Begin with the shortest problems and reach all lengths after this fraction of the epochs."""
     curriculum_focus: float = 0.0
-    """Draw this share of the lengths as the longest it has reached, the rest from all there are; 0: of all reached."""
+    """Fraction of lengths drawn at the current maximum; the rest are uniform. 0: all uniform up to the maximum."""
     test_every: int = 20
     """Epochs between tests."""
     test_batches: int = 100
-    """Batches a test, at each scale."""
+    """Batches per test, at each scale."""
     test_scales: tuple[int, ...] = (1, 2)
     """Multiples of the training lengths to test at."""
-    select_scales: tuple[int, ...] = ()
-    """Which of these choose the best weights, by their mean score; all of them unless given."""
     select_by: Score = "coarse"
-    """The score that chooses, of the best weights and of the best seed; the other decides between equals."""
+    """The score that chooses the best weights and the best seed; the other decides between equals."""
     shorter_first: bool = False
-    """What is solved of these counts first, from the shortest on: no lucky test at a long one outweighs a short one."""
+    """Rank weights by the number of consecutive scales solved, then by mean score."""
     starts: int = 1
-    """Machines a seed trains, from different weights, of which it keeps the one with the best test."""
-    patience: int = 20
-    """Steps in a row without a finite gradient after which a seed counts as diverged."""
+    """Machines trained per seed, from different initial weights; the one with the best test is kept."""
 
     def __post_init__(self) -> None:
         if not 0 < self.learning_rate < math.inf:
@@ -84,22 +90,26 @@ class Recipe:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
         if not 0 <= self.plateau_start <= _LARGEST:
             raise LantmError(f"plateau_start is {self.plateau_start}: give a whole number from 0 to {_LARGEST}")
-        counts = ("epochs", "batches", "batch_size", "test_every", "test_batches", "starts", "patience")
+        counts = ("epochs", "batches", "batch_size", "steps", "test_every", "test_batches", "starts")
         for name in ("plateau_patience", "validation_memory", *counts):
             if not 1 <= getattr(self, name) <= _LARGEST:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")
         if not self.test_scales or not all(1 <= scale <= _LARGEST for scale in self.test_scales):
             raise LantmError(f"test_scales are {self.test_scales}: give whole numbers from 1 on, at least one")
-        if not set(self.select_scales) <= set(self.test_scales):
-            raise LantmError(f"select_scales are {self.select_scales}: give some of test_scales, {self.test_scales}")
 
-    @property
-    def selecting(self) -> tuple[int, ...]:
-        """The scales whose tests choose the best weights."""
-        return self.select_scales or self.test_scales
+    @staticmethod
+    def upgrade(values: dict[str, Any]) -> dict[str, Any]:
+        """A record of an earlier version, as this one writes it."""
+        values = drop_retired(values, {"select_scales": (), "patience": PATIENCE}, "recipe")
+        if "rate_factor" not in values:
+            return values
+        # Earlier versions had a recipe of its own for texts, with these settings fixed.
+        factor = values.pop("rate_factor")
+        fixed = {"optimiser": "adagrad", "schedule": "validation", "plateau_start": 0, "validation_memory": 1}
+        return {**fixed, "plateau_factor": factor, "test_every": 1, **values}
 
     def transform(self) -> optax.GradientTransformation:
-        """Gradients to steps of unit rate. A gradient that is not finite gives no step, and is counted."""
+        """Turns gradients into steps at learning rate 1. A gradient that is not finite is skipped and counted."""
         clip = optax.identity() if self.clip is None else optax.clip_by_global_norm(self.clip)
         if self.optimiser == "rmsprop":
             # The authors' rule: epsilon outside the root, an average that starts at zero.
@@ -109,10 +119,11 @@ class Recipe:
         elif self.optimiser == "adam":
             rule = optax.scale_by_adam()
         else:
-            rule = optax.scale_by_rss(initial_accumulator_value=0.0, eps=1e-10)
+            # Sums that start at zero, and next to nothing added to their roots, as the authors do.
+            rule = optax.scale_by_rss(initial_accumulator_value=0.0, eps=1e-20)
         return optax.apply_if_finite(optax.chain(clip, rule), max_consecutive_errors=2**30)
 
-    def rate(self, epoch: Int[Array, ""], plateau_scale: Float[Array, ""]) -> Float[Array, ""]:
+    def rate(self, epoch: Int[Array, ""], plateau_scale: Float[Array, "*machines"]) -> Float[Array, "*machines"]:
         """The learning rate of an epoch."""
         if self.schedule == "cosine":
             plateau_scale = plateau_scale * 0.5 * (1 + jnp.cos(jnp.pi * epoch / self.epochs))
@@ -128,7 +139,7 @@ class Recipe:
         return jnp.where(focused, lengths.longest(share), lengths.sample(key))
 
     def share_of_lengths(self, epoch: Int[Array, ""]) -> Float[Array, ""]:
-        """How far the curriculum has come: the share of the training lengths, shortest first, in use."""
+        """The fraction of the training lengths, shortest first, that the curriculum has reached."""
         if not self.curriculum:
             return jnp.ones(())
         return jnp.minimum(1.0, epoch / (self.curriculum * self.epochs))

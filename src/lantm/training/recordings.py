@@ -1,8 +1,9 @@
 """Recordings of a training: after every epoch each recorded seed runs one random problem of the longest length.
 
-They are cheap. An epoch only sets a copy of the weights aside, and all epochs since the last test are then run as
-one program. A file in `recordings/` holds a stretch of epochs and is never changed, so a crash leaves only whole
-ones; a resumed run drops those beyond its checkpoint and makes them again, the same.
+For a text, the problem is a random piece of the validation text. Recordings are cheap: after an epoch only a copy of
+the weights is set aside, and all epochs since the last test are then run as one program. A file in `recordings/` holds
+consecutive epochs and is never changed, so a crash leaves no partial file. A resumed run deletes those that are newer
+than its checkpoint and makes the same ones again.
 """
 
 import pathlib
@@ -15,21 +16,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from lantm import weight_files
+from lantm.devices import device_mesh, over_seeds, place
 from lantm.errors import LantmError
-from lantm.evaluation.recording import Heads, Recording, memories
+from lantm.evaluation.recording import Heads, Recording, answer_span, memories
 from lantm.machine import Model
-from lantm.seeds import RECORD, device_mesh, over_seeds, place, seed_key
-from lantm.tasks import Task
-from lantm.training import checkpoint
+from lantm.randomness import RECORD, seed_key
+from lantm.tasks import Source
 from lantm.training.experiment import Experiment
 
-# Numbers in the weights that may be set aside before they are run: 128 MiB of them.
+# The number of weights that may be set aside before they are run: 128 MiB.
 _ROOM = 2**25
 _NAME = re.compile(r"epochs-(\d+)-(\d+)\.safetensors")
 
 
 class Movements(NamedTuple):
-    """What the heads did, without what can do without full precision or follows from the rest."""
+    """What the heads did: gates and strengths in half precision, without what follows from the rest."""
 
     keys: Float[Array, "*runs time heads key"]
     key_gates: Float[Array, "*runs time heads"]
@@ -42,25 +44,26 @@ class Movements(NamedTuple):
 class Stretch(NamedTuple):
     """What is in a file: every field has a leading axis of epochs and one of seeds.
 
-    Problems of one length may differ in size: of the time there is room for, each has its own `steps`, and answers
-    from step `writes` on.
+    Problems of one length may differ in size: of the time there is room for, each has its own `steps`. It writes in
+    the first `writes` of them, and answers from step `answer_start` on.
     """
 
     inputs: Int[Array, "*runs time"]
     expected: Int[Array, "*runs time"]
     predicted: Int[Array, "*runs time"]
     writes: Int[Array, "*runs"]
+    answer_start: Int[Array, "*runs"]
     steps: Int[Array, "*runs"]
     movements: Movements | None
 
 
-def _run(task: Task, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> Stretch:
+def _run(source: Source, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> Stretch:
     """One machine on the random problem of its seed and epoch."""
     model, seed, epoch = run
-    longest = task.train_lengths.largest
-    batch = task.sample(seed_key(seed, RECORD, epoch), 1, longest, longest)
+    longest = source.train_lengths.largest
+    batch = source.sample(seed_key(seed, RECORD, epoch), 1, longest, longest)
     output = model.trace(batch)
-    symbols = jnp.int16 if task.vocabulary < 2**15 else jnp.int32
+    symbols = jnp.int16 if source.vocabulary < 2**15 else jnp.int32
     movements = None
     if (trace := output.trace) is not None:
         movements = Movements(
@@ -76,26 +79,26 @@ def _run(task: Task, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> Stret
         batch.targets[:, 0].astype(symbols),
         jnp.argmax(output.logits[:, 0], axis=-1).astype(symbols),
         batch.writes[0],
-        batch.writes[0] + jnp.sum(batch.mask[:, 0], dtype="int32"),
+        *answer_span(batch.mask[:, 0]),
         movements,
     )
 
 
 class Recorder:
-    """Sets weights aside epoch by epoch, and writes recordings of them when it is told to."""
+    """Sets weights aside epoch by epoch, and writes recordings of them on request."""
 
-    def __init__(self, experiment: Experiment, task: Task, folder: pathlib.Path):
+    def __init__(self, experiment: Experiment, source: Source, folder: pathlib.Path):
         """`folder` is where the files go."""
         self._folder = folder
-        self._seeds = min(experiment.recorded_seeds, experiment.seeds)
-        self._first_seed = experiment.first_seed
+        self._numbers = np.array(experiment.recorded, np.int32)
+        self._seeds = len(self._numbers)
         self._waiting: list[tuple[int, Model]] = []
-        model = jax.eval_shape(lambda: experiment.machine.build(task.vocabulary, jax.random.key(0)))
+        model = jax.eval_shape(lambda: experiment.machine.build(source.vocabulary, jax.random.key(0)))
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         recipe = experiment.recipe
         self._epochs = max(1, min(recipe.test_every, recipe.epochs, _ROOM // (size * max(1, self._seeds))))
         self._mesh = device_mesh(max(1, self._seeds * self._epochs))
-        self._run = over_seeds(lambda run: _run(task, run), self._mesh)
+        self._run = over_seeds(lambda run: _run(source, run), self._mesh)
         # A copy, since training overwrites the weights that it is given.
         self._copy = jax.jit(lambda models, places: jax.tree.map(lambda leaf: jnp.copy(leaf[places]), models))
 
@@ -107,26 +110,26 @@ class Recorder:
                 self.write()
 
     def write(self) -> None:
-        """Runs the machines that were set aside, and writes a file with what they did."""
+        """Runs the machines that were set aside, and writes their recordings to a file."""
         if not self._waiting:
             return
         epochs, models = zip(*jax.device_get(self._waiting), strict=True)
         self._waiting = []
-        # Always as many, so that there is one program only: the last machine fills up what is missing.
+        # Always the same number, so that there is only one program: the last machine is repeated as padding.
         missing = self._epochs - len(epochs)
         together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *models, *[models[-1]] * missing)
-        seeds = np.tile(np.arange(self._first_seed, self._first_seed + self._seeds, dtype=np.int32), self._epochs)
+        seeds = np.tile(self._numbers, self._epochs)
         numbers = np.repeat(np.array([*epochs, *[epochs[-1]] * missing], np.int32), self._seeds)
         ran = jax.device_get(self._run(place((together, seeds, numbers), self._mesh)))
         shape = (self._epochs, self._seeds)
         kept = jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:])[: len(epochs)], ran)
         if kept.movements is not None:
-            # What a step can see is the same for all until a problem's own writing ends: the longest tells all.
+            # What a step can see is the same for all problems until their own writing ends: the longest has it all.
             longest = np.unravel_index(np.argmax(kept.writes), kept.writes.shape)
             kept = kept._replace(movements=kept.movements._replace(seen=kept.movements.seen[longest]))
         notes = {"first_epoch": epochs[0], "last_epoch": epochs[-1]}
         name = f"epochs-{epochs[0]:06d}-{epochs[-1]:06d}.safetensors"
-        checkpoint.save(self._folder / name, kept, notes)
+        weight_files.save(self._folder / name, kept, notes)
 
 
 def files(folder: pathlib.Path) -> list[tuple[int, int, pathlib.Path]]:
@@ -139,7 +142,7 @@ def files(folder: pathlib.Path) -> list[tuple[int, int, pathlib.Path]]:
 
 
 def forget_after(folder: pathlib.Path, epoch: int) -> None:
-    """Drops the recordings of later epochs, and files that were cut off by a crash."""
+    """Deletes the recordings of later epochs, and files left incomplete by a crash."""
     for unfinished in folder.glob(".*.tmp"):
         unfinished.unlink(missing_ok=True)
     for _, last, path in files(folder):
@@ -147,28 +150,28 @@ def forget_after(folder: pathlib.Path, epoch: int) -> None:
             path.unlink(missing_ok=True)
 
 
-def load_recordings(folder: pathlib.Path, experiment: Experiment, seed: int) -> Iterator[tuple[int, Recording]]:
+def load_recordings(
+    folder: pathlib.Path, experiment: Experiment, source: Source, seed: int
+) -> Iterator[tuple[int, Recording]]:
     """The recordings of a seed with their epochs, in the order of training."""
-    index = seed - experiment.first_seed
-    recorded = min(experiment.recorded_seeds, experiment.seeds)
-    if not 0 <= index < recorded:
-        known = f"seeds {experiment.first_seed} to {experiment.first_seed + recorded - 1}" if recorded else "no seeds"
+    recorded = experiment.recorded
+    if seed not in recorded:
+        known = f"seeds {recorded.start} to {recorded.stop - 1}" if recorded else "no seeds"
         raise LantmError(
             f"there are recordings of {known} only, not of seed {seed}: train with a larger --recorded-seeds"
         )
-    task = experiment.build_task()
     for first, last, path in files(folder):
-        stretch, _ = checkpoint.load(path, _like(experiment, task, last - first + 1, recorded))
+        stretch, _ = weight_files.load(path, _like(experiment, source, last - first + 1, len(recorded)))
         for epoch in range(first, last + 1):
-            yield epoch, _recording(experiment, stretch, (epoch - first, index))
+            yield epoch, _recording(experiment, stretch, (epoch - first, recorded.index(seed)))
 
 
-def _like(experiment: Experiment, task: Task, epochs: int, seeds: int) -> Any:
+def _like(experiment: Experiment, source: Source, epochs: int, seeds: int) -> Any:
     """The shapes of what is in a file."""
 
     def one() -> Stretch:
-        model = experiment.machine.build(task.vocabulary, jax.random.key(0))
-        return _run(task, (model, jnp.asarray(0), jnp.asarray(0)))
+        model = experiment.machine.build(source.vocabulary, jax.random.key(0))
+        return _run(source, (model, jnp.asarray(0), jnp.asarray(0)))
 
     shapes = jax.eval_shape(one)
     like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((epochs, seeds, *leaf.shape), leaf.dtype), shapes)
@@ -178,12 +181,12 @@ def _like(experiment: Experiment, task: Task, epochs: int, seeds: int) -> Any:
 
 
 def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Recording:
-    def take(leaf: Array) -> np.ndarray:
+    def take(leaf: Array) -> Any:
         taken = np.asarray(leaf)[at]
         return taken.astype(np.float32) if taken.dtype == np.float16 else taken
 
     inputs, expected, predicted = (take(field).astype(int) for field in stretch[:3])
-    writes, steps = int(take(stretch.writes)), int(take(stretch.steps))
+    writes, start, steps = (int(take(field)) for field in (stretch.writes, stretch.answer_start, stretch.steps))
     heads = None
     if (moved := stretch.movements) is not None:
         machine: Any = experiment.machine
@@ -198,4 +201,4 @@ def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Rec
             memories=own,
             seen=np.asarray(moved.seen)[np.minimum(np.arange(steps), last_change)],
         )
-    return Recording(inputs[:steps], expected[writes:steps], predicted[writes:steps], heads)
+    return Recording(inputs[:steps], expected[start:steps], predicted[start:steps], heads)

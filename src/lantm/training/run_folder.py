@@ -1,66 +1,63 @@
 """The run folder: everything about a training, in files that other programs can read.
 
 experiment.json     what was trained and how: all that is needed to repeat it
-metrics.jsonl       a line an epoch a seed, and a line a test a seed
-checkpoints/        the last two, as safetensors; training goes on from the newest whole one
-recordings/         what seeds did with one problem an epoch, as safetensors
+metrics.jsonl       a line per epoch and seed, and a line per test and seed
+checkpoints/        the last two, as safetensors; training continues from the newest whole one
+recordings/         what seeds did with one problem per epoch, as safetensors
 tensorboard/        the same metrics as event files
+seconds.json        the training time of all runs together
 summary.json        the final scores, once training is complete
-report.html         the same for people: curves, machines at work, why they fail (see `lantm.report.pages`)
+report.html         the results as a page: curves, machines at work, why they fail (see `lantm.report.pages`)
 """
 
+import contextlib
 import json
 import pathlib
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
+from lantm import weight_files
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
-from lantm.training import checkpoint, recordings
+from lantm.files import read_json_object, write_json, write_whole
+from lantm.tasks import Source
+from lantm.training import recordings
 from lantm.training.experiment import Experiment
+from lantm.training.history import History
 
-_COMMANDS = "tasks are for lantm train, eval and solve, language models for lantm language"
-KEPT = 2  # checkpoints: one that is being replaced by the next can be lost, so the one before it stays
-
-
-class Record(Protocol):
-    """What was trained and how."""
-
-    kind: ClassVar[str]
-
-    def to_json(self) -> dict[str, Any]:
-        """The record as plain JSON values."""
+KEPT = 2  # checkpoints: the one before the newest stays, in case the newest is damaged
 
 
 class RunFolder:
     """A run on disk."""
 
     def __init__(self, path: pathlib.Path):
-        """Names the folder; `create` or `open` make sure that it is one."""
+        """Names the folder; `create` and `open` check that it is one."""
         self.path = path
 
     @classmethod
-    def create(cls, path: pathlib.Path, experiment: Record, provenance: dict[str, Any]) -> "RunFolder":
+    def create(cls, path: pathlib.Path, experiment: Experiment, provenance: dict[str, Any]) -> "RunFolder":
         """A new run folder; one that holds a run already is not touched."""
         folder = cls(path)
-        if folder._experiment_file.exists():
-            raise LantmError(f"{path} holds a run already: go on with --resume, or choose another --out")
+        if folder.exists():
+            raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise LantmError(f"{path} is not empty: choose another --out")
-        text = json.dumps(
-            {"kind": experiment.kind, "experiment": experiment.to_json(), "provenance": provenance}, indent=2
-        )
-        checkpoint.write_whole(folder._experiment_file, text.encode())
+        write_json(folder._experiment_file, {"experiment": experiment.to_json(), "provenance": provenance})
         return folder
 
     @classmethod
     def open(cls, path: pathlib.Path) -> "RunFolder":
         """A run folder that exists."""
         folder = cls(path)
-        if not folder._experiment_file.is_file():
+        if not folder.exists():
             raise LantmError(f"{path} is not a run folder: it has no experiment.json; lantm train --out makes one")
         return folder
+
+    def exists(self) -> bool:
+        """Whether the folder holds a run."""
+        return self._experiment_file.is_file()
 
     @property
     def _experiment_file(self) -> pathlib.Path:
@@ -76,28 +73,12 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """What was trained."""
-        return Experiment.from_json(self.record(Experiment.kind))
-
-    def record(self, kind: str) -> Any:
-        """What was trained, as JSON has it; a run of another kind is a `LantmError`."""
-        values = self._read_json(self._experiment_file)
-        found = values.get("kind", Experiment.kind)
-        if found != kind:
-            raise LantmError(f"{self.path} holds a run of another kind ({found}, not {kind}): {_COMMANDS}")
-        return values.get("experiment")
+        return Experiment.from_json(read_json_object(self._experiment_file).get("experiment"))
 
     def provenance(self) -> dict[str, Any]:
         """Where and with what it was trained."""
-        return self._read_json(self._experiment_file).get("provenance", {})
-
-    def _read_json(self, path: pathlib.Path) -> dict[str, Any]:
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise LantmError(f"{path} cannot be read as JSON: {error}") from error
-        if not isinstance(values, dict):
-            raise LantmError(f"{path} is not a JSON object")
-        return values
+        found = read_json_object(self._experiment_file).get("provenance", {})
+        return found if isinstance(found, dict) else {}
 
     # Metrics.
 
@@ -110,7 +91,7 @@ class RunFolder:
             raise LantmError(f"cannot write {self._metrics_file}: {error.strerror}") from error
 
     def metrics(self) -> Iterator[dict[str, Any]]:
-        """The lines of metrics.jsonl; one that was cut off by a crash is passed over."""
+        """The lines of metrics.jsonl; a line left incomplete by a crash is skipped."""
         if not self._metrics_file.exists():
             return
         with open(self._metrics_file, encoding="utf-8", errors="replace") as file:
@@ -122,21 +103,51 @@ class RunFolder:
                 if isinstance(row, dict) and isinstance(row.get("epoch"), int):
                     yield row
 
+    def history(self, experiment: Experiment) -> History:
+        """The metrics as arrays."""
+        return History.from_rows(self.metrics(), experiment.seed_numbers)
+
+    def last_epoch(self) -> int:
+        """The last epoch in the metrics; only the end of the file is read."""
+        try:
+            with open(self._metrics_file, "rb") as file:
+                file.seek(0, 2)
+                file.seek(max(0, file.tell() - 4096))
+                lines = file.read().splitlines()
+        except OSError:
+            return 0
+        for line in reversed(lines):
+            with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
+                return int(json.loads(line)["epoch"])
+        return 0
+
     def forget_after(self, epoch: int) -> None:
-        """Drops what was recorded after the checkpoint that training goes on from, and files cut off by a crash."""
+        """Deletes what is newer than the checkpoint that training continues from, and files left incomplete."""
         for unfinished in (*self.path.glob(".*.tmp"), *self.path.glob("checkpoints/.*.tmp")):
             unfinished.unlink(missing_ok=True)
         recordings.forget_after(self.recordings_path, epoch)
         rows = [row for row in self.metrics() if row["epoch"] <= epoch]
-        checkpoint.write_whole(self._metrics_file, "".join(json.dumps(row) + "\n" for row in rows).encode())
+        write_whole(self._metrics_file, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """The final scores."""
-        checkpoint.write_whole(self._summary_file, json.dumps(summary, indent=2).encode())
+        write_json(self._summary_file, summary)
 
     def summary(self) -> dict[str, Any]:
         """The final scores; empty while training is not complete."""
-        return self._read_json(self._summary_file) if self._summary_file.exists() else {}
+        return read_json_object(self._summary_file) if self._summary_file.exists() else {}
+
+    @property
+    def seconds(self) -> float:
+        """The training time of all runs together, without that of processes that were killed."""
+        try:
+            return float(read_json_object(self.path / "seconds.json")["seconds"])
+        except (OSError, LantmError, LookupError, TypeError, ValueError):
+            return 0.0
+
+    def add_seconds(self, seconds: float) -> None:
+        """Adds to the training time."""
+        write_json(self.path / "seconds.json", {"seconds": round(self.seconds + seconds, 1)})
 
     # Recordings.
 
@@ -145,9 +156,9 @@ class RunFolder:
         """The folder of the recordings."""
         return self.path / "recordings"
 
-    def recordings(self, seed: int) -> Iterator[tuple[int, Recording]]:
-        """What a seed did after every epoch, with the epochs; a run without recordings has none."""
-        return recordings.load_recordings(self.recordings_path, self.experiment(), seed)
+    def recordings(self, source: Source, seed: int) -> Iterator[tuple[int, Recording]]:
+        """What a seed did after every epoch, with the epochs; nothing if it was not recorded."""
+        return recordings.load_recordings(self.recordings_path, self.experiment(), source, seed)
 
     # Checkpoints.
 
@@ -166,7 +177,7 @@ class RunFolder:
     def save_checkpoint(self, epoch: int, learners: Any) -> None:
         """Writes a checkpoint and removes all but the last two."""
         path = self.path / "checkpoints" / f"epoch-{epoch:06d}.safetensors"
-        checkpoint.save(path, learners, {"epoch": epoch})
+        weight_files.save(path, learners, {"epoch": epoch})
         for _, old in self._checkpoints()[KEPT:]:
             old.unlink(missing_ok=True)
 
@@ -175,7 +186,7 @@ class RunFolder:
         warnings = []
         for epoch, path in self._checkpoints():
             try:
-                learners, notes = checkpoint.load(path, like)
+                learners, notes = weight_files.load(path, like)
             except LantmError as error:
                 warnings.append(str(error))
                 continue
@@ -184,4 +195,4 @@ class RunFolder:
             warnings.append(f"{path} is damaged: it is not of epoch {epoch}")
         if warnings:
             raise LantmError(f"{self.path} has no usable checkpoint: {warnings[0]}")
-        raise LantmError(f"{self.path} has no checkpoint yet: train on with --resume {self.path}")
+        raise LantmError(f"{self.path} has no checkpoint yet: continue training with --resume {self.path}")

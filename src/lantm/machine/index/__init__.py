@@ -4,6 +4,15 @@
 be, and `reads` reads.
 """
 
-from lantm.machine.index.reads import Index, Reading, check_geometry, check_weighting, read, read_all, read_blocks
+from lantm.machine.index.reads import (
+    Index,
+    Reading,
+    check_geometry,
+    check_weighting,
+    has_index,
+    read,
+    read_all,
+    read_blocks,
+)
 
-__all__ = ["Index", "Reading", "check_geometry", "check_weighting", "read", "read_all", "read_blocks"]
+__all__ = ["Index", "Reading", "check_geometry", "check_weighting", "has_index", "read", "read_all", "read_blocks"]

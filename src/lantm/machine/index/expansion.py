@@ -17,7 +17,7 @@ sight. Where a block is too large or too near for that, all its memories are tak
 error is at most what the law changes between the nearest place they can be and the farthest.
 """
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -42,12 +42,12 @@ class Span(NamedTuple):
     farthest: Float[Array, "batch read_heads blocks"]
 
     @classmethod
-    def split(cls, joined: Float[Array, "batch read_heads 3*blocks"]) -> Self:
+    def split(cls, joined: Float[Array, "batch read_heads three_blocks"]) -> "Span":
         """The three from one array."""
         return cls(*jnp.split(joined, 3, axis=-1))
 
     @property
-    def joined(self) -> Float[Array, "batch read_heads 3*blocks"]:
+    def joined(self) -> Float[Array, "batch read_heads three_blocks"]:
         """The three side by side."""
         return jnp.concatenate(self, axis=-1)
 

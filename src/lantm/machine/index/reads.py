@@ -61,9 +61,14 @@ class Reading(NamedTuple):
     full: Int[Array, ""]  # 1 if all memories were read; then the bounds are 0
 
 
+def has_index(geometry: Geometry) -> bool:
+    """Whether distances are those of R^n, on which the summaries rest."""
+    return type(geometry).squared_distance is EuclideanGeometry.squared_distance
+
+
 def check_geometry(geometry: Geometry) -> None:
-    """Raises a `LantmError` where distances are not those of R^n, on which the summaries rest."""
-    if type(geometry).squared_distance is not EuclideanGeometry.squared_distance:
+    """Raises a `LantmError` where there is no index for a geometry."""
+    if not has_index(geometry):
         name = type(geometry).__name__
         raise LantmError(f"there is no index for the distances of {name}, only for those of EuclideanGeometry")
 
@@ -93,7 +98,8 @@ def read(weighting: Weighting, store: Store, query: Query, index: Index) -> Read
     """The read through the index: a few blocks exactly, more if that is not good enough, and all if that is not."""
 
     def enough(found: Reading, otherwise: Callable[[], Reading]) -> Reading:
-        return lax.cond(jnp.all(found.bounds <= index.tolerance), lambda: found, otherwise)
+        chosen: Reading = lax.cond(jnp.all(found.bounds <= index.tolerance), lambda: found, otherwise)
+        return chosen
 
     def read_more() -> Reading:
         return enough(read_blocks(weighting, store, query, index.nearest), lambda: read_all(weighting, store, query))
@@ -155,7 +161,8 @@ def _gather(closed: Slots, chosen: Int[Array, "batch read_heads nearest"], opene
             found = lax.dynamic_slice(rows, (read // heads, 0, block * size), (1, rows.shape[1], size))
             return lax.dynamic_update_slice(target, found, (read, 0, place * size))
 
-        return jax.tree.map(copy, closed, near)
+        copied: Slots = jax.tree.map(copy, closed, near)
+        return copied
 
     def room(rows: Array) -> Array:
         return jnp.zeros((batch * heads, rows.shape[1], nearest * size), rows.dtype)
@@ -166,7 +173,8 @@ def _gather(closed: Slots, chosen: Int[Array, "batch read_heads nearest"], opene
         return jnp.concatenate([rows, more], axis=-1)
 
     near = lax.fori_loop(0, chosen.size, copy_block, jax.tree.map(room, closed))
-    return jax.tree.map(join, near, opened)
+    joined: Slots = jax.tree.map(join, near, opened)
+    return joined
 
 
 def _affinities(
@@ -188,7 +196,7 @@ def _squared_distances(
     return sum(squares[1:], squares[0])
 
 
-def _divide(sums: Float[Array, "batch read_heads width+1"]) -> Float[Array, "batch read_heads width"]:
+def _divide(sums: Float[Array, "batch read_heads sums"]) -> Float[Array, "batch read_heads sums-1"]:
     return sums[..., :-1] / jnp.maximum(sums[..., -1:], jnp.finfo(sums.dtype).tiny)
 
 

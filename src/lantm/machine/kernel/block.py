@@ -153,7 +153,8 @@ class Block:
         start = [jnp.full((ROWS,), huge, keys[0][0].dtype) for _ in keys]
         if not self.access.weighting.asks_for_nearest:
             return start
-        return lax.fori_loop(*self.chunks(seen), look, start)
+        found: list[Array] = lax.fori_loop(*self.chunks(seen), look, start)
+        return found
 
     def read(
         self, memory: Memory, keys: list[list[Array]], temperatures: list[Array], seen: Window

@@ -74,7 +74,7 @@ def _filled_up(array: Array, axis: int, missing: int) -> Array:
 class Matrices(NamedTuple):
     """The recurrence's weights, as the kernels take them."""
 
-    recurrent: Float[Array, "reading+cells 4 cells"]
+    recurrent: Float[Array, "reading_and_cells 4 cells"]
     scalars: Float[Array, "cells scalars"]
     scalar_biases: Float[Array, " scalars"]
     vectors: Float[Array, "cells write_heads width"]
@@ -112,7 +112,7 @@ def matrices(access: Access, recurrent: Array, heads: Array, heads_bias: Array) 
 def forward(
     machinery: Machinery,
     weights: Matrices,
-    inputs: Float[Array, "time batch 4*cells"],
+    inputs: Float[Array, "time batch four_cells"],
     start: tuple[Array, ...],
     memory: Memory,
     numbers: Array,

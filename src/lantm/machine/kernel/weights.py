@@ -148,7 +148,8 @@ class Streamed(Products):
                 found.append(total + self.block.dot(strip, weights))
             return found
 
-        return lax.fori_loop(0, -(-size // STRIP), add, totals)
+        sums: list[Array] = lax.fori_loop(0, -(-size // STRIP), add, totals)
+        return sums
 
     def _back(self, source: tuple[Any, ...], size: int, wanted: list[Any], totals: list[Array]) -> list[Array]:
         """Adds stored rows times transposed matrices: of each, the array, its first row, its rows, what is between."""
@@ -167,7 +168,8 @@ class Streamed(Products):
                 found.append(total + self.block.dot_transposed(strip, weights))
             return found
 
-        return lax.fori_loop(0, -(-size // STRIP), add, totals)
+        sums: list[Array] = lax.fori_loop(0, -(-size // STRIP), add, totals)
+        return sums
 
 
 def products(block: Block, recurrent: Any, scalars: Any, vectors: Any) -> Products:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from lantm.evaluation import Recording
 from lantm.report.figures.canvas import QUIET, WIDTH, Look, heading, new_figure
 from lantm.report.worked import work_out
-from lantm.tasks import NumberTask, Task
+from lantm.tasks import NumberTask, Source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,15 +21,15 @@ _END = "⊣"
 _GOLDEN = 0.618034
 
 
-def draw_answer(recording: Recording, task: Task, title: str, subtitle: str) -> "Figure":
-    """What was expected, what was said, and where they differ."""
+def draw_answer(recording: Recording, task: Source, title: str, subtitle: str) -> "Figure":
+    """The right answer, the machine's, and where they differ."""
     if isinstance(task, NumberTask):
         return draw_worked(recording, task, title, subtitle)
     return draw_strip(recording, task, title, subtitle)
 
 
-def draw_strip(recording: Recording, task: Task, title: str, subtitle: str) -> "Figure":
-    """Three rows of symbols, one colour a symbol, folded into lines where they are long."""
+def draw_strip(recording: Recording, task: Source, title: str, subtitle: str) -> "Figure":
+    """Three rows of symbols, one colour per symbol, broken into lines if they are long."""
     answer = len(recording.expected)
     lines = -(-answer // _IN_A_LINE)
     columns = -(-answer // lines)
@@ -52,7 +52,7 @@ def draw_strip(recording: Recording, task: Task, title: str, subtitle: str) -> "
     return figure
 
 
-def _draw_line(axes: "Axes", recording: Recording, task: Task, cut: slice, columns: int, line: int) -> None:
+def _draw_line(axes: "Axes", recording: Recording, task: Source, cut: slice, columns: int, line: int) -> None:
     from matplotlib.patches import Rectangle
 
     expected, predicted = recording.expected[cut], recording.predicted[cut]
@@ -87,7 +87,7 @@ def _draw_line(axes: "Axes", recording: Recording, task: Task, cut: slice, colum
     axes.spines[:].set_visible(False)
 
 
-def symbol_colours(task: Task) -> Float[np.ndarray, "vocabulary 3"]:
+def symbol_colours(task: Source) -> Float[np.ndarray, "vocabulary 3"]:
     """A colour for every symbol: neighbours differ much, the end symbol is dark grey."""
     colours = np.full((task.vocabulary, 3), 0.75)
     for symbol in range(task.data_symbols):

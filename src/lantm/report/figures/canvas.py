@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lantm.errors import LantmError
-from lantm.training.checkpoint import write_whole
+from lantm.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 Look: TypeAlias = dict[str, Any]  # options of a mark or a text
 
 WIDTH = 8.8  # inches, 100 pixels each on a page: the width of a README
-PIXELS_AN_INCH = 200  # for screens that show two pixels in the place of one
+PIXELS_AN_INCH = 200  # for high-resolution screens
 
-# Red, blue and yellow are the paper's; they, and the others, are told apart by colour-blind readers.
+# Red, blue and yellow are the paper's. Colour-blind readers can distinguish all of these colours.
 WRITE = "#c1272d"
 READS = ("#0072b2", "#56b4e9", "#004a74", "#7a9cc6")
 MISTAKE = "#f0e442"
 QUIET = "#8a8a8a"
 
 _STYLE: Any = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that pictures look the same everywhere
+    "font.family": "DejaVu Sans",  # part of matplotlib, so that pictures look the same everywhere
     "font.size": 9,
     "axes.linewidth": 0.6,
     "axes.edgecolor": "#555555",
@@ -42,7 +42,7 @@ _STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of all figures; without matplotlib, a word on how to get it."""
+    """The style of all figures; without matplotlib, an error that says how to install it."""
     try:
         import matplotlib
     except ImportError as error:
@@ -54,7 +54,7 @@ def style() -> Iterator[None]:
 
 
 def new_figure(height: float, width: float = WIDTH) -> "Figure":
-    """An empty figure of so many inches; no window, no global state."""
+    """An empty figure with a size in inches; no window, no global state."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=100)
@@ -75,7 +75,7 @@ def save(draw: Callable[[], "Figure"], path: pathlib.Path) -> list[pathlib.Path]
 
 
 def heading(figure: "Figure", title: str, subtitle: str) -> None:
-    """A line that says what is seen, and one that says of whom."""
+    """A title and a subtitle."""
     height = figure.get_size_inches()[1]
     figure.text(0.012, 1 - 0.08 / height, title, fontsize=10.5, fontweight="bold", va="top", gid="title")
     figure.text(0.012, 1 - 0.30 / height, subtitle, fontsize=8.5, color="#555555", va="top", gid="subtitle")

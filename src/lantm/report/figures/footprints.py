@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lantm.language.footprints import Findings, Footprints
+from lantm.evaluation.footprints import Findings, Footprints
 from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, heading, new_figure
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ _MOST_POINTS = 1500  # more of them cover each other
 
 
 def draw_footprints(steps: Footprints, read_heads: int, title: str, subtitle: str, column: int = 0) -> "Figure":
-    """Three panels: locations in one column of the text, norms of keys in all, and how wide readings are spread."""
+    """Three panels: locations in one column of the text, norms of keys in all, and the spread of readings."""
     few = slice(None, None, -(-len(steps.keys) // _MOST_POINTS))
     words = np.arange(len(steps.keys))[few]
     keys, shared, remembered = (np.asarray(field, np.float64)[few] for field in steps)
@@ -44,7 +44,7 @@ def draw_footprints(steps: Footprints, read_heads: int, title: str, subtitle: st
 
 
 def _band(panel: "Axes", words: np.ndarray, values: np.ndarray, colour: str, label: str) -> None:
-    """The median over columns and heads at every step, and where the middle eight tenths lie."""
+    """The median over columns and heads at every step, and the range from the 10th to the 90th percentile."""
     low, median, high = np.quantile(values.reshape(len(values), -1), (0.1, 0.5, 0.9), axis=1)
     panel.fill_between(words, low, high, color=colour, alpha=0.2, linewidth=0)
     panel.plot(words, median, color=colour, linewidth=0.9, label=label, gid=label.replace(" ", "-"))

@@ -1,4 +1,4 @@
-"""The gate plot: when heads took a new key or a new step, and when they went on as before."""
+"""The gate plot: when heads took a new key or a new step, and when they kept their own."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def draw_gates(recording: Recording, title: str, subtitle: str) -> "Figure":
-    """A row for every gate, over time: 1 takes what the controller says, 0 goes on as before."""
+    """A row for every gate, over time: 1 takes the controller's candidate, 0 keeps the previous value."""
     heads = recording.heads
     assert heads is not None
     rows = []

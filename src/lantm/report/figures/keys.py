@@ -43,7 +43,7 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
     parts = {name: zoomed(scene, reads, flat) for name, reads in parts_shown(recording).items()}
     boxes = {"overview": around(everything(scene, flat), flat, margin=0.06), **parts}
     margin, gap = (0.55, 0.52) if len(boxes) == 3 else (0.5, 0.46)
-    # On the right there is room for half the number of a tick that stands at the edge.
+    # On the right there is room for half of a tick label at the edge.
     side = (WIDTH - margin - (len(boxes) - 1) * gap - 0.2) / len(boxes)
     figure = new_figure(height=side + 0.7 + bottom)
     heading(figure, title, _with_note(subtitle, flat.note))
@@ -77,7 +77,7 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
 
 
 def draw_scene(axes: "Axes", scene: Scene, flat: Projection, box: Box, name: str, side: float) -> None:
-    """One picture. What lies outside is left out, but for the lines that lead there."""
+    """One picture. Points outside are left out, except for the lines that lead there."""
     axes.set(xlim=limits(box, 0), ylim=limits(box, 1), xlabel="", ylabel="")
     axes.set_aspect("equal" if flat.equal else "auto")
     axes.locator_params(axis="x", nbins=4)

@@ -35,7 +35,7 @@ def number_reads(axes: "Axes", scene: Scene, reads: slice, box: Box, name: str, 
                 x, y = place / scale
                 look: Look = {"fontsize": 6.5, "color": READS[head % len(READS)], "ha": "center", "va": "center"}
                 axes.text(x, y, f"{at + 1}", gid=f"{name}-number-{head}-{at + 1}", zorder=5, **look)
-                # What comes next leaves some air around it.
+                # The next labels keep some distance from it.
                 marks, radii = np.concatenate([marks, place[None]]), np.append(radii, size.max() / 2 + 1)
 
 

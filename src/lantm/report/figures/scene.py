@@ -1,4 +1,4 @@
-"""What a key plot shows, in the coordinates of the paper, and how much of it a picture holds."""
+"""What a key plot shows, in coordinates of the drawing, and which part of it a picture contains."""
 
 from typing import NamedTuple
 
@@ -13,18 +13,18 @@ _FAR = 5.0  # times as far as another head, or as one memory is from the next
 
 
 class Scene(NamedTuple):
-    """All that is drawn, in the coordinates of the paper."""
+    """Everything that is drawn, in coordinates of the drawing."""
 
     writes: Points
     strengths: Float[np.ndarray, " writes"]
     written_by: Float[np.ndarray, " writes"]
-    before: Points  # what was in the memory before anything was written
+    before: Points  # the initial memory
     reads: Float[np.ndarray, "answer read_heads 2"]
-    mistake: Points | None  # the reads that the first wrong symbol was made from, one a read head
+    mistake: Points | None  # the reads that the first wrong symbol was made from, one per read head
 
 
 class Box(NamedTuple):
-    """What a picture shows: its middle, and half its width and height."""
+    """The part that a picture shows: its centre, and half its width and height."""
 
     middle: Float[np.ndarray, " 2"]
     half: Float[np.ndarray, " 2"]
@@ -32,11 +32,12 @@ class Box(NamedTuple):
     def holds(self, points: Points) -> Bool[np.ndarray, " points"]:
         """Which points are in the picture, or so near that a part of their mark is."""
         with np.errstate(invalid="ignore"):
-            return (np.abs(points - self.middle) <= 1.04 * self.half).all(axis=-1)
+            inside: Bool[np.ndarray, " points"] = (np.abs(points - self.middle) <= 1.04 * self.half).all(axis=-1)
+        return inside
 
 
 def parts_shown(recording: Recording) -> dict[str, slice]:
-    """Which reads are shown by themselves."""
+    """Which reads are drawn as points."""
     answer = len(recording.expected)
     count = min(_ZOOMED, -(-answer // 2))
     parts = {"beginning": slice(0, count)}
@@ -47,7 +48,7 @@ def parts_shown(recording: Recording) -> dict[str, slice]:
 
 
 def lay_out(recording: Recording, heads: Heads, flat: Projection) -> Scene:
-    """What there is to draw: all writes, and the reads of the answer."""
+    """Everything to draw: all writes, and the reads of the answer."""
     memories, start = heads.memories, recording.answer_start
     written = memories.written_at >= 0
 
@@ -78,16 +79,16 @@ def all_keys(heads: Heads) -> Float[np.ndarray, "points key"]:
 
 
 def everything(scene: Scene, flat: Projection) -> Points:
-    """What the overview has to show; what was there before may lie anywhere, and is seen only if it is near."""
+    """The points that the overview has to show; the initial memory may be anywhere, and is shown only if near."""
     parts = [scene.writes, scene.reads.reshape(-1, 2), *flat.outline[: int(flat.bounded)]]
     return np.concatenate(parts if scene.mistake is None else [*parts, scene.mistake])
 
 
 def heads_at_work(scene: Scene, reads: slice, flat: Projection) -> list[int]:
-    """The heads that read near memories; one that is far away from all of them is idle, and tells nothing.
+    """The heads that read near memories; one that is far away from all of them is idle, and not shown.
 
-    Far is a few times as far as another head, and as memories are from each other. Where all are as far, or where
-    pictures are of places over time, all are meant.
+    Far means several times as far as another head, and as memories are from each other. All heads are returned if all
+    are equally far, or if pictures show positions over time.
     """
     heads = list(range(scene.reads.shape[1]))
     if not flat.equal or not len(scene.writes):
@@ -106,7 +107,7 @@ def zoomed(scene: Scene, reads: slice, flat: Projection) -> Box:
     box = around(points, flat, margin=0.12, least=least)
     if not flat.equal or not len(scene.writes):
         return box
-    # Reads that have left the line of writes are shown with it, unless it is too far away to be of help.
+    # Reads that have left the line of writes are shown together with it, unless it is too far away.
     points = points[np.isfinite(points).all(axis=-1)]
     apart = np.sum((points[:, None] - scene.writes) ** 2, axis=-1)
     beside = scene.writes[np.nan_to_num(apart, nan=np.inf).argmin(axis=-1)]
@@ -115,7 +116,7 @@ def zoomed(scene: Scene, reads: slice, flat: Projection) -> Box:
 
 
 def around(points: Points, flat: Projection, margin: float, least: float = 0.0) -> Box:
-    """A picture of these points, with some air around them, and not smaller than `least`."""
+    """A picture of these points, with a margin, and not smaller than `least`."""
     points = points[np.isfinite(points).all(axis=-1)]
     if not len(points):
         return Box(np.zeros(2), np.ones(2))
@@ -124,17 +125,17 @@ def around(points: Points, flat: Projection, margin: float, least: float = 0.0) 
     if flat.equal:
         half = np.maximum(half.max(), least) * np.ones(2)
     middle = (low + high) / 2
-    # Points that all are in one place still get a picture around them.
+    # If all points coincide, there is still a picture around them.
     return Box(middle, np.maximum(half, 1e-6 + 1e-5 * np.abs(middle).max()))
 
 
 def limits(box: Box, axis: int) -> tuple[float, float]:
-    """From where to where a picture goes."""
+    """The limits of a picture."""
     return float(box.middle[axis] - box.half[axis]), float(box.middle[axis] + box.half[axis])
 
 
 def _spacing(points: Points) -> float:
-    """How far one point is from the next, as a rule."""
+    """The typical distance from one point to the next."""
     if len(points) < 2:
         return 0.0
     steps = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=-1))
@@ -142,7 +143,7 @@ def _spacing(points: Points) -> float:
 
 
 def mark_size(scene: Scene, box: Box, side: float) -> float:
-    """The diameter of a write in points: neighbours touch, unless that is too small to see or too large to be told."""
+    """The diameter of a write in points: neighbours touch, within limits."""
     if len(scene.writes) < 2 * len(np.unique(scene.written_by)) or not len(scene.writes):
         return 9.0
     line = scene.writes[scene.written_by == scene.written_by[0]]

@@ -10,25 +10,25 @@ from lantm.report.figures.answer import draw_answer
 from lantm.report.figures.canvas import save
 from lantm.report.figures.gates import draw_gates
 from lantm.report.figures.keys import draw_keys
-from lantm.tasks import Task
+from lantm.tasks import Source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def verdict(recording: Recording) -> str:
-    """How it went, in a few words."""
-    symbols, wrong = len(recording.expected), len(recording.wrong)
+    """The outcome, in a few words."""
+    size, wrong, unit = len(recording.expected), len(recording.wrong), recording.unit
     if recording.first_mistake is None:
-        return f"all {symbols:,} symbols are right"
-    first = f"symbol {recording.first_mistake + 1:,}"
+        return f"all {size:,} {unit}s are right"
+    first = f"{unit} {recording.first_mistake + 1:,}"
     if wrong == 1:
-        return f"{first} of {symbols:,} is wrong"
-    return f"{wrong:,} of {symbols:,} symbols are wrong, the first is {first}"
+        return f"{first} of {size:,} is wrong"
+    return f"{wrong:,} of {size:,} {unit}s are wrong, the first is {first}"
 
 
 def write_figures(
-    recording: Recording, task: Task, geometry: Geometry | None, title: str, subtitle: str, folder: pathlib.Path
+    recording: Recording, task: Source, geometry: Geometry | None, title: str, subtitle: str, folder: pathlib.Path
 ) -> list[pathlib.Path]:
     """Writes keys, gates and answer into a folder, each as PNG and SVG; a machine without memory has only an answer."""
     title = f"{title}: {verdict(recording)}"

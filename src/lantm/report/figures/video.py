@@ -1,4 +1,4 @@
-"""A video of a training: one frame an epoch, from the recordings that were made of it."""
+"""A video of a training: one frame per epoch, from the recordings that were made of it."""
 
 import dataclasses
 import io
@@ -12,14 +12,14 @@ from jaxtyping import Float, UInt8
 
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
+from lantm.files import write_whole
 from lantm.geometry import Geometry
 from lantm.report.figures.answer import symbol_colours
 from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, new_figure
 from lantm.report.figures.keys import shades
 from lantm.report.figures.scene import Scene, everything, lay_out
 from lantm.report.projection import Projection, projection
-from lantm.tasks import Task
-from lantm.training.checkpoint import write_whole
+from lantm.tasks import Source
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -36,25 +36,25 @@ class Reel:
     """What a video is made of."""
 
     title: str
-    task: Task
+    task: Source
     geometry: Geometry | None
     epochs: list[int]
     recordings: list[Recording]
     losses: dict[int, float]
     """By epoch; an epoch without a finite loss has none."""
-    tests: dict[int, dict[str, tuple[float, float]]]
-    """Coarse and fine scores by epoch and scale, in the order of the epochs."""
+    tests: dict[int, dict[str, str]]
+    """Tests by epoch and label, in words, in the order of the epochs."""
 
 
 def frames(reel: Reel) -> Iterator[Frame]:
-    """The frames, one an epoch. What does not change is drawn once."""
+    """The frames, one per epoch. Parts that do not change are drawn once."""
     screen = _Screen(reel)
     for at in range(len(reel.epochs)):
         yield screen.frame(at)
 
 
 class _Screen:
-    """A figure of which only what moves is drawn again."""
+    """A figure of which only the moving parts are redrawn."""
 
     def __init__(self, reel: Reel) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -100,12 +100,9 @@ class _Screen:
         if tested is None:
             lines.append("not tested yet")
         else:
-            lines += [
-                f"{scale}: {coarse:.1f}% coarse, {fine:.1f}% fine"
-                for scale, (coarse, fine) in list(reel.tests[tested].items())[:3]
-            ]
+            lines += [f"{label}: {result}" for label, result in list(reel.tests[tested].items())[:3]]
         wrong = len(recording.wrong)
-        lines.append(f"here: {wrong or 'none'} of {len(recording.expected)} symbols wrong")
+        lines.append(f"here: {wrong or 'none'} of {len(recording.expected)} {recording.unit}s wrong")
         for text, line in zip(self._words, [*lines, *[""] * len(self._words)], strict=False):
             text.set_text(line)
 
@@ -171,7 +168,7 @@ class _Screen:
         heads = [recording.heads for recording in reel.recordings]
         last = heads[-1]
         assert last is not None
-        # One way to look at it for the whole video: that which suits its end.
+        # One projection for the whole video: the one for its last frame.
         self._flat = projection(geometry, last.keys.reshape(-1, last.keys.shape[-1]))
         self._scenes = [
             lay_out(recording, one, self._flat)
@@ -216,7 +213,7 @@ def _narrow(losses: list[tuple[int, float]]) -> bool:
 
 
 def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray, " 2"], Float[np.ndarray, " 2"]]]:
-    """What the camera sees in every frame, middle and half size: all writes and reads, without sudden moves."""
+    """The view of every frame, as centre and half size: all writes and reads, without sudden moves."""
     edges = []
     for scene in scenes:
         points = everything(scene._replace(mistake=None), flat)
@@ -225,7 +222,7 @@ def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray
             points = np.zeros((1, 2))
         edges.append([points.min(axis=0), points.max(axis=0)])
     lows, highs = np.array(edges).transpose(1, 0, 2)
-    # The widest of the neighbouring epochs, and of these the mean: it never cuts off what there is to see.
+    # The largest range of the neighbouring epochs, then its moving average: nothing is cut off.
     lows, highs = _near(_near(lows, np.min), np.mean), _near(_near(highs, np.max), np.mean)
     views = []
     for low, high in zip(lows, highs, strict=True):
@@ -238,12 +235,12 @@ def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray
 
 
 def _near(values: Float[np.ndarray, "epochs 2"], together: Callable[..., Any]) -> Float[np.ndarray, "epochs 2"]:
-    """Every value replaced by what `together` makes of it and its neighbours."""
+    """Applies `together` to every value and its neighbours."""
     return np.array([together(values[max(0, at - _STEADY) : at + _STEADY + 1], axis=0) for at in range(len(values))])
 
 
 def write_gif(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None]) -> None:
-    """An animated picture that browsers and READMEs show."""
+    """Writes an animated GIF."""
     from PIL import Image
 
     def pictures() -> Iterator[Any]:
@@ -263,7 +260,7 @@ def write_gif(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None
 
 
 def write_mp4(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None]) -> None:
-    """A film, smaller than an animated picture."""
+    """Writes an MP4, which is smaller than a GIF."""
     try:
         import imageio_ffmpeg
     except ImportError as error:
@@ -274,7 +271,7 @@ def write_mp4(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with warnings.catch_warnings():
-            # JAX warns of a child process that goes on as Python; this one becomes ffmpeg at once.
+            # JAX warns about forked Python processes; this one executes ffmpeg at once.
             warnings.filterwarnings("ignore", message="os.fork")
             writer.send(None)
         frame = None

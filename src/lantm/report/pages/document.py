@@ -1,8 +1,8 @@
-"""A page in one file: style, script and data inside it, and nothing that it could fetch.
+"""A page in one file: style, script and data are inside it, and it loads nothing.
 
-What comes from a run or a person (names, symbols, settings) is data, and stays data. It is written as JSON in which
-nothing can end the element that holds it, the script shows it as text, and the page's own policy allows the
-script and style of this package and nothing else: no other script, no network.
+Everything that comes from a run or a person (names, symbols, settings) is treated as data. It is written as JSON that
+cannot end the element that holds it, the script shows it as text, and the page's own policy allows the script and style
+of this package and nothing else: no other script, no network.
 """
 
 import base64
@@ -43,7 +43,7 @@ def page(title: str, styles: Sequence[str], scripts: Sequence[str], data: Any) -
 
 
 def json_in_html(data: Any) -> str:
-    """JSON that holds no character of markup: `<`, `>` and `&` are written as escapes.
+    """JSON without markup characters: `<`, `>` and `&` are written as escapes.
 
     >>> json_in_html({"run": "</script>"})
     '{"run":"\\\\u003c/script\\\\u003e"}'
@@ -58,5 +58,5 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _digest(text: str) -> str:
-    """How a policy names a script or a style: by what it is, so that none other can take its place."""
+    """A script or a style in a policy, named by its digest, so that no other can replace it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,7 +1,7 @@
-"""A recording as a page carries it: symbols as text, arrays as few bytes.
+"""A recording as it is stored in a page: symbols as text, arrays as few bytes.
 
-Places are 32-bit numbers, gates and strengths 8 bits each. A read weight is the square root of itself in 8 bits, so
-that faint ones keep their digits. All of it is compressed: most weights are nearly nothing.
+Coordinates are 32-bit floats, gates and strengths have 8 bits each. Read weights are stored as square roots in 8 bits,
+for a better resolution of small ones. All of it is compressed: most weights are nearly zero.
 """
 
 import base64
@@ -15,12 +15,12 @@ from jaxtyping import Float
 from lantm.evaluation import Recording
 from lantm.geometry import Geometry
 from lantm.report.projection import Projection, projection
-from lantm.tasks import Task
+from lantm.tasks import Source
 
-FAINTEST = 0.001  # of read weights: those below it cannot be seen, and nothing compresses better
+FAINTEST = 0.001  # read weights below it cannot be seen and are stored as zero, which compresses better
 
 
-def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[str, Any]:
+def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[str, Any]:
     """A scene of the viewer; `geometry` is that of the machine, None for a machine without a memory."""
     heads = recording.heads
     packed: dict[str, Any] = {
@@ -68,7 +68,7 @@ def pack(recording: Recording, task: Task, geometry: Geometry | None) -> dict[st
 
 
 def share_spaces(machines: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The machines with a number in place of every key space, and the spaces: a sphere's net is written once."""
+    """The machines with a number instead of every key space, and the spaces: a sphere's net is stored once."""
     spaces: list[dict[str, Any]] = []
 
     def numbered(part: Any) -> Any:
@@ -86,11 +86,11 @@ def share_spaces(machines: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any
 
 
 def _space(flat: Projection) -> dict[str, Any]:
-    """What the viewer has to know of a projection: lines that are no keys, axes, and a word about it."""
+    """A projection for the viewer: lines besides the keys, axes, and a note."""
     lines = [np.round(line[np.isfinite(line).all(axis=-1)], 4).tolist() for line in flat.outline]
     return {"outline": lines, "equal": flat.equal, "labels": list(flat.labels), "note": flat.note}
 
 
 def _bytes(shares: Float[np.ndarray, "*shape"]) -> np.ndarray:
-    """Numbers from 0 to 1 in 8 bits; what is not a number, of a machine that diverged, is nothing."""
-    return np.round(255 * np.clip(np.nan_to_num(shares), 0, 1)).astype(np.uint8)
+    """Values from 0 to 1 in 8 bits; nan, from a machine that diverged, becomes 0."""
+    return np.asarray(np.round(255 * np.clip(np.nan_to_num(shares), 0, 1)), np.uint8)

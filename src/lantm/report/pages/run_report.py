@@ -1,93 +1,84 @@
-"""report.html: what a run came to, on one page, written when its training is complete or on demand.
+"""report.html: the results of a run on one page, written when its training is complete or on demand.
 
 Scores with their intervals, at the tested scales and by length, learning curves of all seeds, the best and the worst
-machine at work, why they are right or wrong, in words, and every setting.
+machine at work, why they are right or wrong, in words, and every setting. For a text, perplexities instead of scores.
 """
 
 import dataclasses
 import pathlib
 import shlex
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Int
 
-from lantm.evaluation import SOLVED, Examiner, Scores, record, wilson
-from lantm.machine import Model, parameter_count
+from lantm.errors import LantmError
+from lantm.evaluation import SOLVED, Draw, Scores, record, wilson
+from lantm.files import write_whole
+from lantm.randomness import EVALUATE
 from lantm.report.diagnosis import diagnose
 from lantm.report.learning import curves_of_tests, loss_curves
 from lantm.report.pages.document import page
 from lantm.report.pages.packing import pack, share_spaces
-from lantm.report.pages.viewer import SCRIPTS, STYLES, geometry_of, one_of, sampled_problems, usual_lengths
-from lantm.seeds import EVALUATE
+from lantm.report.pages.viewer import SCRIPTS, STYLES, sampled_problems, usual_lengths
 from lantm.tasks import Lengths, Task
-from lantm.training.checkpoint import write_whole
-from lantm.training.experiment import Experiment
-from lantm.training.run_folder import RunFolder
+from lantm.trained import Trained
+from lantm.training import Experiment, Row
 
-PROBLEMS = 128  # a length: all lengths together take about as long as two epochs of training
-_DRAW = 2  # fresh problems: training's final scores are draw 0, and lantm eval's are 1 unless told otherwise
+REPORT = "report.html"
+PROBLEMS = 128  # per length: all lengths together take about as long as two epochs of training
+_DRAW = 2  # fresh problems: training's final scores are draw 0, and lantm eval's are 1 by default
 _SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1, 3 / 2, 2, 3, 4)  # of the longest length trained on
 
 
-class Machines(NamedTuple):
-    """The machines that a report is about: the best weights of every seed."""
-
-    experiment: Experiment
-    task: Task
-    models: Model  # with a leading axis of seeds
-    seeds: Int[Array, " seeds"]
-    epoch: int
-
-
-def write_report(folder: RunFolder, machines: Machines) -> pathlib.Path:
+def write_report(trained: Trained) -> pathlib.Path:
     """Writes the report of a run into its folder."""
-    path = folder.path / "report.html"
-    write_whole(path, report_page(folder, machines).encode())
+    if trained.folder is None:
+        raise LantmError(f"{trained.name} is a single machine: a report is made of a run folder")
+    path = trained.folder.path / REPORT
+    write_whole(path, report_page(trained).encode())
     return path
 
 
-def try_report(folder: RunFolder, machines: Machines, warn: Callable[[str], None]) -> pathlib.Path | None:
-    """The same at the end of a training, which is complete and stays so: whatever goes wrong here is a warning."""
+def try_report(trained: Trained, warn: Callable[[str], None]) -> pathlib.Path | None:
+    """The same at the end of a training: any error is only a warning, because the training is complete."""
     try:
-        return write_report(folder, machines)
+        return write_report(trained)
     except (Exception, KeyboardInterrupt) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        warn(f"the report was not written ({reason}): lantm report {shlex.quote(str(folder.path))} tries again")
+        warn(f"the report was not written ({reason}): lantm report {shlex.quote(trained.name)} tries again")
         return None
 
 
-def report_page(folder: RunFolder, machines: Machines) -> str:
-    """The page of a run, from its folder and its machines."""
-    experiment, task = machines.experiment, machines.task
-    seeds = list(range(experiment.first_seed, experiment.first_seed + experiment.seeds))
-    metrics, summary = list(folder.metrics()), folder.summary()
-    by_length = _scores_by_length(machines)
-    merit = np.mean([scores.coarse + 0.01 * scores.fine for scores in by_length], axis=0)
-    ranked = np.argsort(-merit, kind="stable").tolist()
-    best, worst = ranked[0], ranked[-1]
-    shown = [best, worst] if len(seeds) > 1 else [best]
-    exhibits, first = _exhibits(machines, shown, by_length)
+def report_page(trained: Trained) -> str:
+    """The page of a run."""
+    experiment, task = trained.experiment, trained.source
+    assert trained.folder is not None
+    assert trained.history is not None
+    summary = trained.folder.summary()
+    by_length = _scores_by_length(trained, task) if isinstance(task, Task) else []
+    ranked = np.argsort(-trained.merits, kind="stable").tolist()
+    shown = [ranked[0], ranked[-1]] if len(ranked) > 1 else [ranked[0]]
+    exhibits, first = _exhibits(trained, shown, by_length)
     exhibits, spaces = share_spaces(exhibits)
-    title = folder.path.resolve().name
+    title = trained.folder.path.resolve().name
     data = {
         "title": title,
         "about": f"{experiment.model} on {experiment.task}, recipe {experiment.recipe_name}",
         "solved": SOLVED,
-        "seeds": seeds,
-        "best": best,
-        "worst": worst,
-        "epoch": machines.epoch,
+        "seeds": list(trained.seeds),
+        "best": ranked[0],
+        "worst": ranked[-1],
+        "epoch": trained.epoch,
         "epochs": experiment.recipe.epochs,
         "rows": [_with_interval(row) for row in summary.get("rows", [])],
-        "byLength": _length_curves(by_length, task),
-        "loss": loss_curves(metrics, seeds),
-        "tests": curves_of_tests(metrics, seeds),
+        "byLength": _length_curves(by_length, task) if by_length else None,
+        "loss": loss_curves(trained.history),
+        "tests": curves_of_tests(trained.history),
         "machines": exhibits,
         "spaces": spaces,
         "first": first,
-        "facts": _facts(machines, summary, folder.provenance()),
+        "facts": _facts(trained, summary),
         "settings": _settings(experiment),
     }
     styles, scripts = (*STYLES, "report.css"), (*SCRIPTS, "charts.js", "report_page.js")
@@ -101,18 +92,14 @@ def report_lengths(task: Task) -> list[int]:
     return sorted(length for length in lengths if length <= max(longest, task.longest_length))
 
 
-def _scores_by_length(machines: Machines) -> list[Scores]:
-    task, recipe = machines.task, machines.experiment.recipe
-    lengths = report_lengths(task)
-    examiner = Examiner(task, max(lengths), machines.experiment.seeds, recipe.batch_size)
-    batches, stride = -(-PROBLEMS // recipe.batch_size), task.train_lengths.stride
-    return [
-        examiner(machines.models, machines.seeds, Lengths(length, length, stride), batches, EVALUATE, _DRAW)
-        for length in lengths
-    ]
+def _scores_by_length(trained: Trained, task: Task) -> list[Scores]:
+    lengths = {f"{length}": Lengths(length, length, task.train_lengths.stride) for length in report_lengths(task)}
+    examiner = trained.examiner(task, lengths, trained.experiment.recipe.batch_size)
+    found = examiner(trained.best_weights, trained.start_seeds, Draw(PROBLEMS, EVALUATE, _DRAW))
+    return [scores for scores in found.values() if isinstance(scores, Scores)]
 
 
-def _length_curves(by_length: list[Scores], task: Task) -> dict[str, Any]:
+def _length_curves(by_length: list[Scores], task: Any) -> dict[str, Any]:
     intervals = [
         [wilson(share / 100 * scores.problems, scores.problems) for share in scores.coarse] for scores in by_length
     ]
@@ -126,33 +113,35 @@ def _length_curves(by_length: list[Scores], task: Task) -> dict[str, Any]:
     }
 
 
-def _with_interval(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of scores with the interval of the best seed's coarse score."""
+def _with_interval(row: Row) -> Row:
+    """A row of scores with the interval of the best seed's coarse score; perplexities have none."""
+    if "coarse" not in row:
+        return row
     low, high = wilson(row["coarse"] / 100 * row["problems"], row["problems"])
     return row | {"interval": [round(100 * low, 2), round(100 * high, 2)]}
 
 
-def _exhibits(machines: Machines, shown: list[int], by_length: list[Scores]) -> tuple[list[dict[str, Any]], int]:
-    """The machines to be looked at, and which problem first: the shortest that the worst of them gets wrong."""
-    problems = sampled_problems(machines.task, usual_lengths(machines.task))
+def _exhibits(trained: Trained, shown: list[int], by_length: list[Scores]) -> tuple[list[dict[str, Any]], int]:
+    """The machines shown, and the problem shown first: the shortest that the worst machine gets wrong."""
+    task, geometry = trained.source, trained.geometry
+    problems = sampled_problems(task, usual_lengths(task))
     exhibits, first = [], 0
     for index in shown:
-        model = one_of(machines.models, index)
-        geometry = geometry_of(model)
+        seed = trained.seeds[index]
+        model = trained.model(seed)
         recordings = [record(model, problem.batch, 0, True) for problem in problems]
         wrong = [at for at, recording in enumerate(recordings) if recording.first_mistake is not None]
         first = wrong[0] if wrong else len(problems) - 1
-        seed = machines.experiment.first_seed + index
         rank = "" if len(shown) == 1 else ", the best" if index == shown[0] else ", the worst"
         exhibits.append(
             {
                 "name": f"seed {seed}{rank}",
-                "scored": _in_words(index, by_length),
+                "scored": _in_words(index, by_length) if by_length else "",
                 "problems": [
                     {
                         "name": problem.name,
-                        "scene": pack(recording, machines.task, geometry),
-                        "why": diagnose(recording, machines.task, geometry),
+                        "scene": pack(recording, task, geometry),
+                        "why": diagnose(recording, task, geometry),
                     }
                     for problem, recording in zip(problems, recordings, strict=True)
                 ],
@@ -162,7 +151,7 @@ def _exhibits(machines: Machines, shown: list[int], by_length: list[Scores]) -> 
 
 
 def _in_words(index: int, by_length: list[Scores]) -> str:
-    """Up to where a seed solves the task, and how it fails beyond."""
+    """The lengths that a seed solves, and how it fails beyond them."""
     solved = [scores.lengths.largest for scores in by_length if scores.coarse[index] >= SOLVED]
     failed = [scores for scores in by_length if scores.coarse[index] < SOLVED]
     if not failed:
@@ -180,12 +169,12 @@ def _in_words(index: int, by_length: list[Scores]) -> str:
     )
 
 
-def _facts(machines: Machines, summary: dict[str, Any], provenance: dict[str, Any]) -> list[list[str]]:
-    """What is good to know of the run, each with its name."""
-    parameters = parameter_count(one_of(machines.models, 0))
+def _facts(trained: Trained, summary: dict[str, Any]) -> list[list[str]]:
+    """Facts about the run, each with its name."""
+    provenance = trained.trained
     facts = {
-        "parameters": f"{parameters:,}",
-        "epochs": f"{machines.epoch:,}",
+        "parameters": f"{trained.parameters:,}",
+        "epochs": f"{trained.epoch:,}",
         "trained for": f"{summary['seconds']:,.0f} s" if "seconds" in summary else None,
         "started": provenance.get("date"),
         "device": provenance.get("device"),
@@ -197,7 +186,7 @@ def _facts(machines: Machines, summary: dict[str, Any], provenance: dict[str, An
 
 
 def _settings(experiment: Experiment) -> list[dict[str, Any]]:
-    """Every setting by group, and whether it is other than the class's default."""
+    """Every setting by group, and whether it differs from the class's default."""
 
     def listed(record: Any, left_out: tuple[str, ...] = ()) -> list[list[Any]]:
         found = []
@@ -209,7 +198,7 @@ def _settings(experiment: Experiment) -> list[dict[str, Any]]:
         return found
 
     return [
-        {"name": "experiment", "settings": listed(experiment, left_out=("machine", "recipe"))},
+        {"name": "experiment", "settings": listed(experiment, left_out=("machine", "recipe", "text"))},
         {"name": "machine", "settings": listed(experiment.machine)},
         {"name": "recipe", "settings": listed(experiment.recipe)},
     ]

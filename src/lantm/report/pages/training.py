@@ -1,4 +1,4 @@
-"""What a seed did while it was trained, epoch by epoch, as the viewer shows it."""
+"""Recordings of a seed's training, epoch by epoch, for the viewer."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from lantm.evaluation import Recording
 from lantm.machine import LantmConfig
 from lantm.machine.access import Access
 from lantm.machine.memory import Memory
-from lantm.training.run_folder import RunFolder
+from lantm.trained import Trained
 
 
 class Recorded(NamedTuple):
@@ -23,23 +23,26 @@ class Recorded(NamedTuple):
     recording: Recording
 
 
-def recorded_training(folder: RunFolder, seed: int, most: int) -> list[Recorded]:
-    """At most so many epochs of a seed's training, evenly spaced, with the first and the last; none if not recorded.
+def recorded_training(trained: Trained, seed: int, most: int) -> list[Recorded]:
+    """At most this many epochs of a seed's training, evenly spaced, with the first and the last; none if not recorded.
 
-    Recordings hold no read weights, which follow from the rest: they are computed again here.
+    Recordings hold no read weights; they are computed here from the rest.
     """
-    experiment = folder.experiment()
-    index = experiment.seed_index(seed)
-    if most < 1 or index >= experiment.recorded_seeds:
+    experiment, folder, history = trained.experiment, trained.folder, trained.history
+    if most < 1 or folder is None or history is None or seed not in experiment.recorded:
         return []
-    found = list(folder.recordings(seed))
+    found = list(folder.recordings(trained.source, seed))
     places = np.unique(np.linspace(0, len(found) - 1, min(most, len(found))).round().astype(int))
-    losses = {row["epoch"]: row.get("loss") for row in folder.metrics() if row.get("seed") == seed and "loss" in row}
+    losses = dict(zip(history.epochs.tolist(), history.loss[:, experiment.seed_index(seed)].tolist(), strict=True))
     chosen = (found[place] for place in places)
     return [
-        Recorded(epoch, losses.get(epoch), with_read_weights(recording, experiment.machine))
+        Recorded(epoch, _finite(losses.get(epoch)), with_read_weights(recording, experiment.machine))
         for epoch, recording in chosen
     ]
+
+
+def _finite(loss: float | None) -> float | None:
+    return None if loss is None or not np.isfinite(loss) else loss
 
 
 def with_read_weights(recording: Recording, machine: Any) -> Recording:

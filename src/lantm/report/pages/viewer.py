@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
-
 from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.evaluation import record
 from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model
+from lantm.randomness import RECORD, shared_key
 from lantm.report.pages.document import page
 from lantm.report.pages.packing import pack, share_spaces
 from lantm.report.pages.training import Recorded
-from lantm.seeds import RECORD, shared_key
-from lantm.tasks import Task
+from lantm.tasks import Source
 
 STYLES = ("base.css", "viewer.css")
 SCRIPTS = ("base.js", "scene.js", "tape.js", "keyspace.js", "timeline.js", "viewer.js")
@@ -22,21 +20,21 @@ LONGEST = 2000  # a page holds read weights that grow with the square of the len
 
 
 class Problem(NamedTuple):
-    """A problem to be looked at."""
+    """A problem to be shown."""
 
     name: str
     batch: Batch
 
 
 class Machine(NamedTuple):
-    """A machine to be looked at."""
+    """A machine to be shown."""
 
     name: str
-    task: Task
+    task: Source
     model: Model
     problems: Sequence[Problem]
     training: Sequence[Recorded] = ()
-    """What it did while it was trained."""
+    """Recordings of its training."""
 
 
 def viewer_page(title: str, about: str, machines: Sequence[dict[str, Any]], chosen: Sequence[int], first: int) -> str:
@@ -70,11 +68,11 @@ def exhibit(machine: Machine) -> dict[str, Any]:
 
 
 def geometry_of(model: Model) -> Geometry | None:
-    """Where a machine's keys live; None for one without a memory."""
+    """The key space of a machine; None for one without a memory."""
     return model.config.access.geometry if isinstance(model.config, LantmConfig) else None
 
 
-def sampled_problems(task: Task, lengths: Sequence[int], draw: int = 0) -> list[Problem]:
+def sampled_problems(task: Source, lengths: Sequence[int], draw: int = 0) -> list[Problem]:
     """A random problem of each length, the same for every machine; another `draw` gives others.
 
     All arrays have room for the longest, so that one compiled program runs them all.
@@ -88,7 +86,7 @@ def sampled_problems(task: Task, lengths: Sequence[int], draw: int = 0) -> list[
     ]
 
 
-def written_problem(task: Task, text: str) -> Problem:
+def written_problem(task: Source, text: str) -> Problem:
     """A problem as a person writes it."""
     _check_size(len(text))
     return Problem(f"“{text}”" if len(text) <= 32 else f"“{text[:31]}…”", task.encode(text))
@@ -99,14 +97,9 @@ def _check_size(length: int) -> None:
         raise LantmError(f"a page shows problems of lengths up to {LONGEST:,}, not {length:,}: choose a shorter one")
 
 
-def usual_lengths(task: Task) -> list[int]:
+def usual_lengths(task: Source) -> list[int]:
     """A short problem, the longest that was trained on, and two and four times that."""
     stride, longest = task.train_lengths.stride, task.train_lengths.largest
     short = min(longest, -(-8 // stride) * stride)
     limit = min(task.longest_length, max(LONGEST, short))
-    return sorted({length for length in (short, longest, 2 * longest, 4 * longest) if length <= limit})
-
-
-def one_of(models: Model, index: int) -> Model:
-    """The model of one seed, of models with a leading axis of seeds."""
-    return jax.tree.map(lambda weights: weights[index], models)
+    return sorted({length for length in (short, longest, 2 * longest, 4 * longest) if length <= limit}) or [limit]

@@ -93,7 +93,7 @@ class KeySpace {
     for (let slot = scene.firstSlot; slot < scene.slots; slot++) {
       consider(scene.address(slot), { step: scene.stepOf(slot), slot });
     }
-    for (let step = scene.answer; step < scene.steps; step++) {
+    for (let step = scene.firstRead + 1; step < scene.steps; step++) {
       for (let head = 0; head < scene.reads; head++) consider(scene.place(step - 1, head), { step, slot: null });
     }
     return found;
@@ -133,7 +133,7 @@ class KeySpace {
     const [from, to] = view === "start" ? [0, few] : view === "end" ? [scene.slots - few, scene.slots] : [0, scene.slots];
     for (let slot = from; slot < to; slot++) places.push(scene.address(slot));
     if (view === "all") {
-      for (let step = scene.answer - 1; step < scene.steps; step++) {
+      for (let step = scene.firstRead; step < scene.steps; step++) {
         for (let head = 0; head < scene.reads; head++) places.push(scene.place(step, head));
       }
       for (const line of scene.space.outline) places.push(...line);
@@ -281,7 +281,7 @@ class KeySpace {
 
   readings(context) {
     const { scene, focus } = this;
-    const first = scene.answer - 1; // the reading that the first symbol is answered from
+    const first = scene.firstRead;
     for (let head = 0; head < scene.reads; head++) {
       const name = READ_COLOURS[head % READ_COLOURS.length];
       for (const [from, to, strong] of [
@@ -335,7 +335,7 @@ class KeySpace {
     const { scene, focus } = this;
     for (let head = 0; head < scene.heads; head++) {
       const reads = head < scene.reads;
-      if (!reads && focus.step >= scene.answer) continue; // nothing is written any more
+      if (!reads && focus.step >= scene.given) continue; // nothing is written any more
       const colours = reads ? READ_COLOURS : WRITE_COLOURS;
       const name = colours[(reads ? head : head - scene.reads) % colours.length];
       const [x, y] = this.onScreen(scene.place(focus.step, head));
@@ -354,7 +354,7 @@ class KeySpace {
     context.strokeStyle = Theme.colour("wrong");
     context.lineWidth = 2.6;
     for (let head = 0; head < scene.reads; head++) {
-      const [x, y] = this.onScreen(scene.place(scene.answer + scene.firstMistake - 1, head));
+      const [x, y] = this.onScreen(scene.place(Math.max(0, scene.answer + scene.firstMistake - 1), head));
       const arm = 7;
       context.beginPath();
       context.moveTo(x - arm, y - arm);

@@ -1,4 +1,4 @@
-// The page report.html: what a run came to.
+// The page report.html: the results of a run.
 
 function section(title, ...parts) {
   return element("section", { class: "part" }, element("h2", {}, title), ...parts);
@@ -16,8 +16,22 @@ function seedSeries(data, xs, curves, more = () => ({})) {
   return [...others, ...named];
 }
 
+/** Whether a run learnt a text: its tests are perplexities, not scores. */
+const ofText = (data) => data.tests.some((test) => "perplexity" in test);
+const perplexity = (value) => (value === null ? "none" : value.toFixed(2));
+
 function tiles(data) {
   const made = data.rows.map((row) => {
+    if (ofText(data)) {
+      return element(
+        "div",
+        { class: "card tile" },
+        element("span", { class: "quiet" }, `${row.scale}, ${row.tokens.toLocaleString("en")} words`),
+        element("strong", {}, perplexity(row.perplexity)),
+        element("span", {}, "perplexity, best seed"),
+        element("span", { class: "quiet" }, `median of ${row.seeds} seeds ${perplexity(row.median_perplexity)}`),
+      );
+    }
     const [low, high] = row.lengths;
     return element(
       "div",
@@ -31,7 +45,19 @@ function tiles(data) {
   return element("div", { class: "tiles" }, ...made);
 }
 
+function perplexityTable(data) {
+  const heads = ["text", "words", "perplexity, best", "perplexity, median", "by seed"];
+  const table = element("table", {}, element("tr", {}, ...heads.map((head) => element("th", {}, head))));
+  for (const row of data.rows) {
+    const bySeed = row.perplexity_by_seed.map(perplexity).join(", ");
+    const cells = [row.scale, row.tokens.toLocaleString("en"), perplexity(row.perplexity), perplexity(row.median_perplexity), bySeed];
+    table.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
+  }
+  return element("div", { class: "wide-table" }, table);
+}
+
 function scoreTable(data) {
+  if (ofText(data)) return perplexityTable(data);
   const heads = ["scale", "lengths", "problems", "coarse, best", "95% interval", "fine, best", "coarse, median", "fine, median", `solved (≥ ${data.solved}%)`, "first error"];
   const table = element("table", {}, element("tr", {}, ...heads.map((head) => element("th", {}, head))));
   for (const row of data.rows) {
@@ -64,7 +90,7 @@ function byLength(data) {
     { class: "pair-of-charts" },
     chartCard(
       "Whole answers that are right (coarse)",
-      `${problems} fresh problems a length; the bands are 95% intervals (Wilson)`,
+      `${problems} fresh problems per length; the bands are 95% intervals (Wilson)`,
       lineChart({ series: seedSeries(data, lengths, coarse, banded).map(plain), x, y, marks }),
     ),
     chartCard(
@@ -85,9 +111,15 @@ function learning(data) {
   if (data.loss.epochs.length) {
     const series = seedSeries(data, data.loss.epochs, data.loss.loss);
     const chart = lineChart({ series, x: { label: "epoch" }, y: { log: true }, ...size });
-    cards.push(chartCard("Loss", "of the training problems, on a logarithmic scale", chart));
+    const what = ofText(data) ? "text" : "problems";
+    cards.push(chartCard("Loss", `of the training ${what}, on a logarithmic scale`, chart));
   }
   for (const test of data.tests) {
+    if (test.perplexity) {
+      const chart = lineChart({ series: seedSeries(data, test.epochs, test.perplexity), x: { label: "epoch" }, y: { log: true }, ...size });
+      cards.push(chartCard(`Perplexity of ${test.scale}`, "on a logarithmic scale", chart));
+      continue;
+    }
     const series = seedSeries(data, test.epochs, test.coarse);
     const chart = lineChart({ series, x: { label: "epoch" }, y: { low: 0, high: 100, unit: "%" }, ...size });
     cards.push(chartCard(`Tests at ${test.scale}`, "whole answers that are right", chart));
@@ -155,7 +187,8 @@ function reportPage() {
   if (data.epoch < data.epochs) body.append(element("p", { class: "card unfinished" }, unfinished));
   body.append(facts(data));
   if (data.rows.length) body.append(tiles(data), section("Scores", scoreTable(data)));
-  body.append(section("Scores by length", byLength(data)), section("Learning", learning(data)));
+  if (data.byLength) body.append(section("Scores by length", byLength(data)));
+  body.append(section("Learning", learning(data)));
 
   const holder = element("div", { class: "viewer in-report" });
   const viewer = new Viewer(holder, data, data.machines.map((_, index) => index));

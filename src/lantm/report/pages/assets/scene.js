@@ -14,6 +14,9 @@ class Scene {
     this.space = packed.space === null ? null : spaces[packed.space];
     this.heads = this.reads + this.writes;
     this.answerSize = this.steps - this.answer;
+    this.text = this.answer === 0; // every step reads a word, writes, and guesses the next word
+    this.given = this.text ? this.steps : this.answer; // the steps that read something and write
+    this.firstRead = Math.max(0, this.answer - 1); // the reading that the first symbol is answered from
     this.mistakes = new Set(packed.mistakes); // places in the answer
     let at = 0;
     const take = (kind, count) => {
@@ -69,7 +72,7 @@ class Scene {
   /** The answer's symbols that were answered from readings of a memory, largest weight first. */
   readers(slot) {
     const found = [];
-    for (let step = this.answer; step < this.steps; step++) {
+    for (let step = this.firstRead + 1; step < this.steps; step++) {
       let weight = 0;
       for (let head = 0; head < this.reads; head++) weight = Math.max(weight, this.weight(step - 1, head, slot));
       if (weight > 0.005) found.push({ step, weight });
@@ -80,7 +83,7 @@ class Scene {
   /** The memory that the first write head wrote at a step; -1 where nothing was written. */
   slotOf(step) {
     const slot = this.firstSlot + step * this.writes;
-    return step >= 0 && step < this.answer && slot < this.slots ? slot : -1;
+    return step >= 0 && step < this.given && slot < this.slots ? slot : -1;
   }
 
   /** The step at which a memory was written; -1 for the one that was there from the start. */

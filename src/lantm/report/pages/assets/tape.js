@@ -1,5 +1,6 @@
 // The symbols: what went in, what should come out, and what did. Cells of the input glow with the weight that
 // the shown reading gives their memory; cells of the answer glow when a memory is pointed at, by who read it.
+// Of a text, a step has a cell in both rows: the word that it reads, and the word that comes next beside the guess.
 
 class Tape {
   /** `point(focus, kept)` is told what the mouse is over (null: nothing), and whether it was clicked. */
@@ -42,54 +43,54 @@ class Tape {
   show(scene) {
     this.scene = scene;
     this.glowing = [];
-    const inputs = scene.inputs.slice(0, scene.answer).map((symbol, step) => {
-      const marker = symbol.length > 1 ? " marker" : "";
-      return element("span", { class: `cell${marker}`, "data-step": step }, visible(symbol));
+    const kind = (...symbols) => (scene.text ? " word" : max(symbols.map(({ length }) => length)) > 1 ? " marker" : "");
+    const inputs = scene.inputs.slice(0, scene.given).map((symbol, step) => {
+      return element("span", { class: `cell${kind(symbol)}`, "data-step": step }, visible(symbol));
     });
     const answers = scene.expected.map((symbol, place) => {
       const wrong = scene.mistakes.has(place) ? " wrong" : "";
-      const marker = Math.max(symbol.length, scene.predicted[place].length) > 1 ? " marker" : "";
       return element(
         "span",
-        { class: `cell pair${wrong}${marker}`, "data-step": scene.answer + place },
+        { class: `cell pair${wrong}${kind(symbol, scene.predicted[place])}`, "data-step": scene.answer + place },
         element("b", {}, visible(symbol)),
         element("b", {}, visible(scene.predicted[place])),
       );
     });
     this.input.replaceChildren(...inputs);
     this.answer.replaceChildren(...answers);
-    this.current = null;
+    this.current = [];
   }
 
-  cell(step) {
-    const { answer } = this.scene;
-    return step < answer ? this.input.children[step] : this.answer.children[step - answer];
+  /** The cells of a step. */
+  cells(step) {
+    return [this.input.children[step], this.answer.children[step - this.scene.answer]].filter(Boolean);
   }
 
   draw(focus) {
     const { scene } = this;
-    if (this.current) this.current.classList.remove("current");
+    for (const cell of this.current) cell.classList.remove("current");
     for (const cell of this.glowing) cell.style.removeProperty("--glow");
     this.glowing = [];
-    this.current = this.cell(focus.step);
-    this.current.classList.add("current");
+    this.current = this.cells(focus.step);
+    for (const cell of this.current) cell.classList.add("current");
 
     const used = scene.read(focus.step - 1);
-    for (const { slot, weight } of used) this.glow(scene.stepOf(slot), weight);
-    if (focus.slot !== null) for (const { step, weight } of scene.readers(focus.slot)) this.glow(step, weight);
+    for (const { slot, weight } of used) this.glow(this.input.children[scene.stepOf(slot)], weight);
+    if (focus.slot !== null) {
+      for (const { step, weight } of scene.readers(focus.slot)) this.glow(this.answer.children[step - scene.answer], weight);
+    }
 
     if (this.scrolls) {
-      this.reveal(this.current);
+      for (const cell of this.current) this.reveal(cell);
       const answering = focus.step >= scene.answer;
-      const peak = answering && used.length ? scene.stepOf(used[0].slot) : -1;
-      if (peak >= 0) this.reveal(this.input.children[peak]);
+      const peak = answering && !scene.text && used.length ? this.input.children[scene.stepOf(used[0].slot)] : null;
+      if (peak) this.reveal(peak);
       if (!answering) this.answer.scrollLeft = 0;
     }
   }
 
-  glow(step, weight) {
-    const cell = step < 0 ? null : this.cell(step);
-    if (!cell) return;
+  glow(cell, weight) {
+    if (!cell) return; // the memory that was there from the start
     cell.style.setProperty("--glow", `${Math.round(100 * Math.sqrt(weight))}%`);
     this.glowing.push(cell);
   }

@@ -51,7 +51,7 @@ class Timeline {
         this.rows.push({ name: `${who} ${what} gate`, colour, value: (step) => scene.gate(step, head, kind) });
       }
       if (!reads) {
-        const value = (step) => (step < scene.answer ? scene.strength(scene.firstSlot + step * scene.writes + index) : null);
+        const value = (step) => (step < scene.given ? scene.strength(scene.firstSlot + step * scene.writes + index) : null);
         this.rows.push({ name: `${who} strength`, colour, value });
       }
     }
@@ -202,7 +202,7 @@ class Timeline {
       context.stroke();
       context.setLineDash([]);
     };
-    line(GUTTER + (scene.answer / scene.steps) * wide, Theme.colour("quiet"), 1, [4, 3]);
+    if (!scene.text) line(GUTTER + (scene.answer / scene.steps) * wide, Theme.colour("quiet"), 1, [4, 3]);
     if (scene.firstMistake !== null) {
       const x = GUTTER + ((scene.answer + scene.firstMistake + 0.5) / scene.steps) * wide;
       line(x, Theme.colour("wrong", 0.9), 1.4, [2, 3]);

@@ -79,6 +79,7 @@ class Pane {
     this.without.hidden = scene.heads > 0;
     this.charts.classList.toggle("without-memory", !scene.heads);
     const { firstMistake, answerSize } = scene;
+    const unit = scene.text ? "word" : "symbol";
     this.verdict.className = `verdict ${firstMistake === null ? "right" : "wrong"}`;
     this.verdict.replaceChildren(
       firstMistake === null ? "✓ all right" : `✕ ${scene.mistakes.size} of ${answerSize} wrong`,
@@ -86,8 +87,8 @@ class Pane {
         "small",
         {},
         firstMistake === null
-          ? ` ${answerSize} symbols answered`
-          : `, the first is symbol ${firstMistake + 1}`,
+          ? ` ${answerSize} ${unit}s ${scene.text ? "guessed" : "answered"}`
+          : `, the first is ${unit} ${firstMistake + 1}`,
       ),
     );
     this.viewer.shown(this);
@@ -113,43 +114,50 @@ class Pane {
   sentences({ step, slot }) {
     const { scene } = this;
     const said = [element("b", {}, `Step ${step}. `)];
-    const weights = (found) => found.map(({ slot, weight }) => `${scene.memoryName(slot)} ${percent(weight)}`).join(", ");
-    const used = scene.read(step - 1).slice(0, 3);
-    if (step < scene.answer) {
-      said.push(`It is shown ${quoted(scene.inputs[step])}`);
-      const written = scene.slotOf(step);
-      if (written >= 0) {
-        said.push(", ", element("span", { class: "of-write" }, `written as memory ${written}`));
-        said.push(` with strength ${scene.strength(written).toFixed(2)}`);
-        const readers = scene.readers(written);
-        if (readers.length) {
-          const [{ step: reader, weight }] = readers;
-          const place = reader - scene.answer;
-          said.push("; ", element("span", { class: "of-read" }, "read most"), ` for symbol ${place + 1} of the answer, `);
-          said.push(`${quoted(scene.predicted[place])} (${percent(weight)})`);
-        } else if (scene.reads) said.push("; no symbol of the answer comes from it");
-      }
-      said.push(". ");
-    } else {
-      const place = step - scene.answer;
-      said.push(`Symbol ${place + 1} of the answer: ${quoted(scene.predicted[place])}, `);
-      said.push(
-        scene.wrong(step)
-          ? element("span", { class: "of-wrong" }, `wrong, ${quoted(scene.expected[place])} was expected`)
-          : "right",
-      );
-      if (used.length) {
-        said.push(", ", element("span", { class: "of-read" }, `from the reading of step ${step - 1}`));
-        said.push(`: ${weights(used)}`);
-      }
-      said.push(". ");
-    }
+    if (step < scene.given) said.push(...this.shownWords(step));
+    if (step >= scene.answer) said.push(...this.answeredWords(step));
     if (slot !== null && scene.slotOf(step) !== slot && scene.reads) {
       let weight = 0;
       for (let head = 0; head < scene.reads; head++) weight = Math.max(weight, scene.weight(step, head, slot));
       said.push(`The reading of this step takes ${percent(weight)} of ${scene.memoryName(slot)}.`);
     }
     return said;
+  }
+
+  /** What a step was shown, what it wrote, and who read that. */
+  shownWords(step) {
+    const { scene } = this;
+    const said = [`${scene.text ? "It reads" : "It is shown"} ${quoted(scene.inputs[step])}`];
+    const written = scene.slotOf(step);
+    if (written >= 0) {
+      said.push(", ", element("span", { class: "of-write" }, `written as memory ${written}`));
+      said.push(` with strength ${scene.strength(written).toFixed(2)}`);
+      const readers = scene.readers(written);
+      if (readers.length) {
+        const [{ step: reader, weight }] = readers;
+        const place = reader - scene.answer;
+        const what = scene.text ? `the guess of step ${reader}` : `symbol ${place + 1} of the answer`;
+        said.push("; ", element("span", { class: "of-read" }, "read most"), ` for ${what}, `);
+        said.push(`${quoted(scene.predicted[place])} (${percent(weight)})`);
+      } else if (scene.reads) said.push(`; no ${scene.text ? "guess" : "symbol of the answer"} comes from it`);
+    }
+    return [...said, ". "];
+  }
+
+  /** What a step answered, whether that is right, and from which memories it came. */
+  answeredWords(step) {
+    const { scene } = this;
+    const place = step - scene.answer;
+    const said = [scene.text ? "It guesses " : `Symbol ${place + 1} of the answer: `];
+    const expected = `wrong, ${quoted(scene.expected[place])} ${scene.text ? "comes next" : "was expected"}`;
+    said.push(`${quoted(scene.predicted[place])}, `);
+    said.push(scene.wrong(step) ? element("span", { class: "of-wrong" }, expected) : "right");
+    const used = scene.read(step - 1).slice(0, 3);
+    if (used.length) {
+      const weights = used.map(({ slot, weight }) => `${scene.memoryName(slot)} ${percent(weight)}`).join(", ");
+      said.push(", ", element("span", { class: "of-read" }, `from the reading of step ${step - 1}`), `: ${weights}`);
+    }
+    return [...said, ". "];
   }
 }
 
@@ -328,7 +336,8 @@ class Viewer {
     if (!scene) return;
     const step = Math.min(this.step, scene.steps - 1);
     const place = step - scene.answer + 1;
-    const part = place > 0 ? `answer ${place}/${scene.answerSize}` : `input ${step}/${scene.answer - 1}`;
+    const answer = `${scene.text ? "word" : "answer"} ${place}/${scene.answerSize}`;
+    const part = place > 0 ? answer : `input ${step}/${scene.answer - 1}`;
     this.timeText.textContent = `step ${step} of ${scene.steps - 1} · ${part}`;
     const recorded = (this.panes[0].problem.training || []).filter(({ epoch }) => epoch <= this.epoch).pop();
     const loss = recorded && typeof recorded.loss === "number" ? ` · loss ${recorded.loss.toFixed(3)}` : "";

@@ -1,0 +1,75 @@
+"""Running the jobs of a grid from the command line: the engine, the time limit, Ctrl-C and the display."""
+
+import contextlib
+import time
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from rich.console import Console
+
+from lantm.cli.grid_display import GridDisplay
+from lantm.errors import LantmError
+from lantm.grids import Engine, Event, GridFolder, InProcess, Job
+from lantm.interrupt import interruptible
+
+EngineName = Literal["local", "ray"]
+
+
+class Outcome(NamedTuple):
+    """The jobs that were stopped or failed."""
+
+    stopped: list[Job]
+    failed: list[Job]
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        return 130 if self.stopped else 1 if self.failed else 0
+
+
+def make_engine(name: EngineName, address: str | None, cpus: int, gpus: float | None) -> Engine:
+    """The engine that the flags ask for."""
+    for flag, value, least in (("cpus", cpus, 0.0), ("gpus", gpus, -1e-9)):
+        if value is not None and not value > least:
+            raise LantmError(f"{flag} is {value}: give a number above 0")
+    if name == "ray":
+        from lantm.grids.ray_engine import RayEngine, load_ray
+
+        load_ray()
+        return RayEngine(address, cpus, gpus)
+    if address is not None:
+        raise LantmError("--address is that of a Ray cluster: add --engine ray")
+    return InProcess()
+
+
+def check_minutes(minutes: float | None) -> None:
+    """Raises a `LantmError` unless the time limit is positive."""
+    if minutes is not None and not minutes > 0:
+        raise LantmError(f"minutes is {minutes}: give a number above 0")
+
+
+def do_jobs(
+    jobs: Sequence[Job],
+    folder: GridFolder,
+    engine: Engine,
+    console: Console,
+    minutes: float | None,
+    detailed: bool = False,
+) -> Outcome:
+    """Runs jobs until they are done, the time is over or Ctrl-C; `detailed` shows every test of a training."""
+    ending = None if minutes is None else time.monotonic() + 60 * minutes
+    states: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+        interrupted = stack.enter_context(interruptible())
+        display = stack.enter_context(GridDisplay(console, jobs, detailed))
+
+        def tell(event: Event) -> None:
+            states[event.job.run_name] = event.state
+            display.update(event)
+
+        engine.run(jobs, folder, tell, lambda: interrupted() or (ending is not None and time.monotonic() >= ending))
+
+    def ended(state: str) -> list[Job]:
+        return [job for job in jobs if states.get(job.run_name, "stopped") == state]
+
+    return Outcome(ended("stopped") + ended("running"), ended("failed"))

@@ -1,0 +1,88 @@
+"""Many seeds as one program: a leading axis that is mapped over and distributed over all local devices.
+
+All seeds run the same program in step, so they share the lengths of their problems; everything else random depends on
+a seed alone. On a CPU a seed's results are the same whichever seeds it is trained beside. On a GPU they agree only up
+to rounding, which training amplifies (docs/reproduction.md).
+"""
+
+import contextlib
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import jax
+from jax import lax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as Spec
+
+T = TypeVar("T")
+
+_AXIS = "seeds"
+
+
+def use_all_cores() -> None:
+    """Makes every core of the CPU a device of its own, to share the seeds out over; to be called first of all."""
+    # Where a scheduler has given us some of the cores, only those are ours.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(RuntimeError):  # devices are in use already: they stay as they are
+        jax.config.update("jax_num_cpu_devices", cores)
+
+
+def use_one_device() -> None:
+    """Makes all cores of the CPU one device, for programs whose matrices are large enough to keep them all busy."""
+    with contextlib.suppress(RuntimeError):
+        jax.config.update("jax_num_cpu_devices", 1)
+
+
+def current_device() -> jax.Device:
+    """The device that JAX runs computations on by default."""
+    config: Any = jax.config  # its fields have types from JAX 0.12 on only
+    chosen = config.jax_default_device
+    if chosen is None:
+        return jax.local_devices()[0]
+    return jax.local_devices(backend=chosen)[0] if isinstance(chosen, str) else chosen
+
+
+def on_cpu() -> bool:
+    """Whether computations run on a CPU by default."""
+    return bool(current_device().platform == "cpu")
+
+
+def device_mesh(seeds: int) -> Mesh:
+    """As many local devices, of the kind that JAX uses by default, as share the seeds out evenly."""
+    devices = jax.local_devices(backend=current_device().platform)
+    count = max(n for n in range(1, len(devices) + 1) if seeds % n == 0)
+    return Mesh(devices[:count], (_AXIS,))
+
+
+def place(tree: T, mesh: Mesh) -> T:
+    """Puts arrays with a leading axis of seeds onto the devices."""
+    placed: T = jax.device_put(tree, NamedSharding(mesh, Spec(_AXIS)))
+    return placed
+
+
+def over_seeds(function: Callable[..., Any], mesh: Mesh, **jit_options: Any) -> Callable[..., Any]:
+    """Compiles a function of one seed for all of them: its first argument and its results get an axis of seeds.
+
+    Further arguments are shared by all seeds. Every device runs its own seeds, without traffic between devices:
+    an accelerator all at once, which costs little more than one, a CPU one after the other, since there the
+    small matrices of a seed stay in its cache and a batch of them gains nothing.
+    """
+    one_by_one = mesh.devices.flat[0].platform == "cpu"
+
+    def on_one_device(tree: Any, *shared: Any) -> Any:
+        def one_seed(tree: Any) -> Any:
+            return function(tree, *shared)
+
+        return lax.map(one_seed, tree) if one_by_one else jax.vmap(one_seed)(tree)
+
+    @partial(jax.jit, out_shardings=NamedSharding(mesh, Spec(_AXIS)), **jit_options)
+    def compiled(tree: Any, *shared: Any) -> Any:
+        specs = (Spec(_AXIS), *[Spec()] * len(shared))
+        # check_vma: the loops inside mix what differs between devices with what does not.
+        return jax.shard_map(on_one_device, mesh=mesh, in_specs=specs, out_specs=Spec(_AXIS), check_vma=False)(
+            tree, *shared
+        )
+
+    return compiled

@@ -1,0 +1,68 @@
+"""The figures of a test for every seed, and which seed is the best by them.
+
+The best weights of a seed, the best start of a seed and the best seed of a run are all selected by the functions here.
+"""
+
+import abc
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+Score = Literal["coarse", "fine"]
+
+SOLVED = 99.0  # percent: a seed whose coarse score is at least this solves the task at that length
+
+BEYOND_ALL_SCORES = 1000
+"""More than any mean of scores: what a merit has for every length that is solved, with `shorter_first`."""
+
+
+class Measured(abc.ABC):
+    """The figures of every seed on one test: scores on problems, or the perplexity of a text."""
+
+    @abc.abstractmethod
+    def ranking(self, select_by: Score) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
+        """The figure that seeds are ranked by, larger is better, and the one that breaks ties."""
+
+    @property
+    @abc.abstractmethod
+    def solved(self) -> np.ndarray:
+        """Which seeds solve the task."""
+
+    @abc.abstractmethod
+    def among(self, places: Int[np.ndarray, " some"]) -> "Measured":
+        """The figures of some of the seeds."""
+
+    @abc.abstractmethod
+    def by_seed(self, index: int) -> dict[str, float | None]:
+        """The figures of one seed by name, as metrics store them."""
+
+    @abc.abstractmethod
+    def figures(self, best: int) -> dict[str, Any]:
+        """The figures of the best seed, the median and all seeds, as rows of JSON store them."""
+
+
+def merits(tests: Sequence[Measured], select_by: Score, shorter_first: bool = False) -> Float[np.ndarray, " seeds"]:
+    """One number per seed, larger is better: the mean over the tests.
+
+    With `shorter_first`, tests are given from the shortest lengths on, and the number of consecutive tests that are
+    solved counts before the mean.
+    """
+    ranked = [test.ranking(select_by) for test in tests]
+    merit = np.mean([first + 0.01 * second for first, second in ranked], axis=0)
+    if shorter_first:
+        merit = merit + BEYOND_ALL_SCORES * np.cumprod([test.solved for test in tests], axis=0).sum(axis=0)
+    return np.asarray(merit, np.float32)
+
+
+def best_seed(tests: Sequence[Measured], select_by: Score) -> int:
+    """The index of the seed with the best mean over the tests; the other score breaks ties."""
+    first, second = np.mean([test.ranking(select_by) for test in tests], axis=0)
+    first, second = (np.where(np.isnan(values), -np.inf, values) for values in (first, second))
+    return int(np.lexsort((second, first))[-1])
+
+
+def rounded(value: Any, digits: int) -> float | None:
+    """A JSON number; JSON has no infinity and no nan."""
+    return round(float(value), digits) if np.isfinite(value) else None

@@ -1,0 +1,41 @@
+"""Reading a text piece by piece, with state and memory carried from each piece to the next."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from lantm.machine import LantmConfig, Model, Schedule, Window
+from lantm.machine.state import Carried
+
+
+def begin(model: Model, batch_size: int, steps: int) -> PyTree:
+    """The initial state for a text, with room for a full memory and one more piece of `steps` words."""
+    slots = 0
+    if isinstance(model.config, LantmConfig):
+        assert model.config.memory_limit is not None
+        slots = steps - (1 - model.config.memory_limit) // model.config.write_heads
+    return model.begin(batch_size, slots)
+
+
+def read_piece(
+    model: Model, inputs: Int[Array, "steps batch"], carried: PyTree, at: Int[Array, ""]
+) -> tuple[Float[Array, "steps batch cells"], PyTree]:
+    """Reads piece number `at`; all its steps write. At 0, what is carried is replaced by the machine's start."""
+    steps, batch_size = inputs.shape
+    fresh = begin(model, batch_size, steps)
+    carried = jax.tree.map(lambda new, old: jnp.where(at == 0, new, old), fresh, carried)
+    if isinstance(carried, Carried):
+        carried = carried._replace(window=_window(model.config, fresh.window, at * steps))
+    # Constants at compile time: loops of known length do not wait for the host.
+    schedule = Schedule(jnp.asarray(steps, jnp.int32), jnp.full(batch_size, steps, jnp.int32))
+    return model.run(inputs, schedule, carried)
+
+
+def _window(config: LantmConfig, start: Window, steps: Int[Array, ""]) -> Window:
+    """The slots that hold memories after this many steps; the oldest is in the first.
+
+    It follows from the number of steps alone, so it is the same for all seeds, and slices of the memory are at the same
+    index for all seeds (see `lantm.machine.loops`).
+    """
+    first, end = config.policy.window(start, config.write_heads * steps)
+    return Window(jnp.zeros_like(first), end - first)

@@ -1,0 +1,217 @@
+"""A cell of a study: one experiment, its seeds trained side by side, scored and put beside the paper's figures."""
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lantm.errors import LantmError
+from lantm.evaluation import SOLVED, Measured, best_seed, choosing, reporting
+from lantm.files import file_name
+from lantm.grids.comparison import beside_the_paper
+from lantm.grids.folder import GridFolder, Record, same_training
+from lantm.grids.job import Job
+from lantm.grids.request import Request
+from lantm.provenance import provenance
+from lantm.tasks import Task, Text
+from lantm.trained import Trained, lengths_or_parts, usual_name
+from lantm.trained.promotion import CHOOSING_PROBLEMS
+from lantm.training import Experiment, History, Row, score_row
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell(Job):
+    """An experiment, the scales it is scored at, and the paper's figures."""
+
+    experiment: Experiment
+    figures: Mapping[str, Mapping[str, int]]
+    """The paper's figures by the label of a test, where it has any."""
+    request: Request
+    scales: tuple[int, ...] = ()
+    """Multiples of the training lengths; a text has none."""
+    varied: str = ""
+    """What distinguishes its training from the preset's, as a part of names."""
+    suffix: str = ""
+    """What distinguishes its result from others of the same training."""
+    extra: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Further labels besides task and model; they are also in every row."""
+    study: str = ""
+    """The study it belongs to."""
+    command: str = ""
+    """The command that asked for it, as results name it."""
+
+    @property
+    def machine_name(self) -> str:
+        """The name of its machine in the zoo."""
+        return "-".join(filter(None, [usual_name(self.experiment), file_name(self.varied)]))
+
+    @property
+    def run_name(self) -> str:
+        """The name of its run folder; cells of different studies with the same training share it."""
+        quick = "quick" if self.request.quick else ""
+        if self.experiment.reads_text:
+            return "-".join(filter(None, ["language", self.experiment.model, file_name(self.varied), quick]))
+        return "-".join(filter(None, [self.machine_name, self.experiment.recipe_name, quick]))
+
+    @property
+    def name(self) -> str:
+        """The name of its result, within its study."""
+        return self.run_name.removeprefix("language-") + self.suffix
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels it is selected by: its task, its model, and further ones."""
+        return {"task": self.experiment.task, "model": self.experiment.model, **self.extra}
+
+    @property
+    def for_people(self) -> bool:
+        return not self.request.bare
+
+    def check(self) -> None:
+        """Raises a `LantmError` if it cannot be trained or scored."""
+        source = self.experiment.source()
+        if isinstance(source, Task):
+            for scale in self.scales:
+                source.check_length(source.lengths_at(scale).largest)
+
+    def stored(self, folder: GridFolder) -> Record | None:
+        """The stored result, if it belongs to this cell and there is no newer training."""
+        record = folder.record(self.name)
+        if record is None or not self.matches(record):
+            return None
+        run = folder.run(self.run_name)
+        return None if run.exists() and run.provenance() != record.get("trained") else record
+
+    def matches(self, record: Mapping[str, Any]) -> bool:
+        """Whether a stored result belongs to this cell. The number of seeds may differ, unless one was requested."""
+        rows = record.get("rows")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            return False
+        try:
+            trained = Experiment.from_json(record.get("experiment"))
+        except LantmError:
+            return False
+        if not same_training(trained, self.experiment, any_seeds=self.request.seeds is None):
+            return False
+        if self.experiment.reads_text:
+            return True
+        # Problems come in whole batches, so there may be a few more than requested.
+        return [row.get("scale") for row in rows] == [f"{scale}x" for scale in self.scales] and all(
+            isinstance(row.get("problems"), int) and row["problems"] >= self.request.problems for row in rows
+        )
+
+    def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
+        """One record: its rows, configuration and tests, and where it was trained and scored."""
+        experiment, history, run = trained.experiment, trained.history, trained.folder
+        assert history is not None
+        assert run is not None
+        began = time.monotonic()
+        rows, final = self._scored(trained, history)
+        record = {
+            "study": self.study,
+            "cell": self.name,
+            "command": self.command,
+            "rows": rows,
+            "final": final,
+            "experiment": experiment.published(),
+            "epochs": trained.epoch,
+            "best_epochs": trained.best_epochs.tolist(),
+            "chosen_starts": trained.start_seeds.tolist(),
+            "best_tests_of_starts": start_merits,
+            "tests": {label: _listed(curves) for label, curves in history.tests.items()},
+            "steps_without_finite_gradient": history.skipped[-1].astype(int).tolist(),
+            "training_seconds": run.seconds,
+            "scoring_seconds": round(time.monotonic() - began, 1),
+            "trained": run.provenance(),
+            "scored": provenance(),
+        }
+        if isinstance(trained.source, Text):
+            record["text"] = trained.source.corpus.facts()
+        else:
+            recipe = experiment.recipe
+            problems = trained.epoch * recipe.batches * recipe.batch_size * experiment.machines
+            record["problems_a_second"] = round(problems / max(run.seconds, 1e-3), 1)
+        return {self.name: record}
+
+    def _scored(self, trained: Trained, history: History) -> tuple[list[Row], list[Row]]:
+        """The rows of the best weights and of the last ones. The best seed is selected on other problems."""
+        problems, select_by = self.request.problems, trained.experiment.recipe.select_by
+        examiner = trained.examiner(trained.source, lengths_or_parts(trained.source, self.scales))
+        best, last = (
+            examiner(weights, trained.start_seeds, reporting(problems))
+            for weights in (trained.best_weights, trained.weights("last"))
+        )
+        if "validation" in best:
+            chosen = dict.fromkeys(best, best["validation"])
+        else:
+            draw = choosing(min(CHOOSING_PROBLEMS, problems))
+            chosen = examiner(trained.best_weights, trained.start_seeds, draw)
+        rows, final = [], []
+        for label in best:
+            seed = best_seed([chosen[label]], select_by)
+            final.append(score_row(trained.experiment, label, last[label], seed) | self.extra)
+            row = score_row(trained.experiment, label, best[label], seed) | self.extra
+            row |= {f"final_{name}": final[-1][name] for name in ("coarse", "fine", "perplexity") if name in final[-1]}
+            rows.append(self._compared(label, row | _of_tests(history, label)))
+        return rows, final
+
+    def score_machine(self, machine: Trained) -> Record:
+        """The record of a single machine, without a training."""
+        began = time.monotonic()
+        scores: dict[str, Measured] = machine.scores(self.scales, problems=self.request.problems)
+        rows = [
+            self._compared(label, score_row(machine.experiment, label, one) | self.extra)
+            for label, one in scores.items()
+        ]
+        return {
+            "study": self.study,
+            "cell": self.name,
+            "rows": rows,
+            "machine": machine.name,
+            "experiment": machine.experiment.published(),
+            "scoring_seconds": round(time.monotonic() - began, 1),
+            "trained": machine.trained,
+            "scored": provenance(),
+        }
+
+    def _compared(self, label: str, row: Row) -> Row:
+        return beside_the_paper(row, self.figures.get(label), self.request.quick)
+
+    def to_json(self) -> dict[str, Any]:
+        request = dataclasses.asdict(self.request)
+        return {"study": self.study, "request": request, "cell": self.name, "command": self.command}
+
+
+def _listed(curves: Any) -> dict[str, Any]:
+    """Periodic tests as JSON: the epochs, and the figures of all seeds at each; null for nan."""
+    figures = {
+        name: [[None if np.isnan(value) else float(value) for value in of_seeds] for of_seeds in table]
+        for name, table in curves.figures.items()
+    }
+    return {"epochs": curves.epochs.tolist(), **figures}
+
+
+def _of_tests(history: History, label: str) -> Row:
+    """The columns of a row that come from the periodic tests at its scale.
+
+    The paper's own figures are the best of these tests. The epoch at which a seed solves the task is that of the first
+    test that shows it.
+    """
+    curves = history.tests.get(label)
+    if curves is None or "coarse" not in curves.figures:
+        return {}
+    coarse, fine = curves.figures["coarse"], curves.figures["fine"]
+    first = [
+        next((int(epoch) for epoch, score in zip(curves.epochs, of_seed, strict=True) if score >= SOLVED), None)
+        for of_seed in coarse.T
+    ]
+    solved = [epoch for epoch in first if epoch is not None]
+    return {
+        "best_test_coarse": round(float(np.nanmax(coarse)), 2),
+        "best_test_fine": round(float(np.nanmax(fine)), 2),
+        "epochs_until_solved": statistics.median(solved) if solved else None,
+        "epochs_until_solved_by_seed": first,
+    }

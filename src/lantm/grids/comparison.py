@@ -1,0 +1,34 @@
+"""Our figures beside the paper's, and whether ours are at least as good."""
+
+import math
+from collections.abc import Mapping
+
+from lantm.training import Row
+
+
+def beside_the_paper(row: Row, figures: Mapping[str, int] | None, quick: bool) -> Row:
+    """A row with the paper's figures, and whether ours are at least as good.
+
+    They are compared in whole percent, or whole perplexities, as the paper rounds. Quick versions are not compared.
+    """
+    row = {**row, "paper": None if figures is None else dict(figures), "pass": None}
+    if quick:
+        row["quick"] = True
+    elif figures is not None:
+        row["pass"] = all(_as_good(name, row[name], figure) for name, figure in figures.items())
+    return row
+
+
+def _as_good(name: str, ours: float | None, figure: int) -> bool:
+    if ours is None:
+        return False
+    return whole(ours) <= figure if name == "perplexity" else whole(ours) >= figure
+
+
+def whole(figure: float) -> int:
+    """The nearest whole number; halves are rounded up.
+
+    >>> whole(99.5), whole(99.49)
+    (100, 99)
+    """
+    return math.floor(figure + 0.5)

@@ -1,0 +1,195 @@
+"""The folder of a grid: the grid itself, its records, and the trainings.
+
+grid.json      the grid, as its file has it
+records/       one JSON per point or cell, once it is trained and scored; those of a study are in results/STUDY
+runs/          the run folders
+failures/      why a job failed, until it is tried again
+"""
+
+import contextlib
+import dataclasses
+import json
+import pathlib
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import filelock
+
+from lantm.errors import LantmError
+from lantm.files import read_json_object, write_json, write_whole
+from lantm.provenance import provenance
+from lantm.training import Experiment, RunFolder
+
+Record = dict[str, Any]
+
+
+class GridFolder:
+    """A grid on disk."""
+
+    def __init__(self, path: pathlib.Path, records: pathlib.Path | None = None):
+        """Names the folder; `begin` makes it one. `records` is where records go, by default below it."""
+        self.path = path
+        self.records = records or path / "records"
+
+    # The grid.
+
+    def begin(self, asked: dict[str, Any], command: str = "") -> None:
+        """Stores the grid; records of an earlier grid stay and are used where they fit."""
+        self.check()
+        self.asked_to_stop(False)
+        write_json(self._grid_file, {"grid": asked, "command": command, "provenance": provenance()})
+
+    def check(self) -> None:
+        """Raises a `LantmError` if the folder has files that do not belong to a grid."""
+        try:
+            others = {path.name for path in self.path.iterdir()} - {".lock", "locks"}
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise LantmError(f"{self.path} cannot be the folder of a grid: {error.strerror}") from error
+        if others and not self._grid_file.exists():
+            raise LantmError(f"{self.path} is not empty and holds no grid: choose another --out")
+
+    def asked(self) -> Any:
+        """The grid, as it was stored."""
+        try:
+            return read_json_object(self._grid_file).get("grid")
+        except FileNotFoundError as error:
+            raise LantmError(f"{self.path} is not the folder of a sweep: lantm sweep FILE --out makes one") from error
+
+    @property
+    def _grid_file(self) -> pathlib.Path:
+        return self.path / "grid.json"
+
+    @contextlib.contextmanager
+    def locked(self, name: str = "") -> Iterator[None]:
+        """Locks the grid or a run against other processes; the system releases the lock when a process dies."""
+        path = self.path / "locks" / f"{name}.lock" if name else self.path / ".lock"
+        lock = filelock.FileLock(path, timeout=60 if name else 0)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+        except filelock.Timeout as error:
+            raise LantmError(
+                f"another process works in {self.path}: wait for its end or stop it; "
+                f"lantm sweep --show {self.path} says how far it is"
+            ) from error
+        except OSError as error:
+            raise LantmError(f"cannot write {path}: {error.strerror or error}") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    # Records.
+
+    def record_file(self, name: str) -> pathlib.Path:
+        """The file of a record."""
+        return self.records / f"{name}.json"
+
+    def record(self, name: str) -> Record | None:
+        """A record; None if there is none. One that cannot be read is a `LantmError`."""
+        try:
+            return read_json_object(self.record_file(name), "remove it to have it made again")
+        except FileNotFoundError:
+            return None
+
+    def write_record(self, name: str, record: Record) -> None:
+        """Stores a record atomically."""
+        write_whole(self.record_file(name), to_text(record).encode())
+
+    # Trainings.
+
+    @property
+    def runs(self) -> pathlib.Path:
+        """The folder of the run folders."""
+        return self.path / "runs"
+
+    def run(self, name: str) -> RunFolder:
+        """A run folder, which need not exist."""
+        return RunFolder(self.runs / name)
+
+    def run_folder(self, name: str, experiment: Experiment, for_people: bool) -> tuple[RunFolder, bool]:
+        """The run folder of an experiment, and whether it existed; without recordings unless `for_people`."""
+        run = self.run(name)
+        if self.check_run(name, experiment):
+            return run, True
+        if run.path.is_dir():  # the process ended before its first file was complete
+            shutil.rmtree(run.path)
+        if not for_people:
+            experiment = dataclasses.replace(experiment, recorded_seeds=0)
+        return RunFolder.create(run.path, experiment, provenance()), False
+
+    def check_run(self, name: str, experiment: Experiment) -> bool:
+        """Whether the run folder exists; one with other settings is a `LantmError`."""
+        run = self.run(name)
+        if not run.exists():
+            return False
+        if not same_training(run.experiment(), experiment):
+            raise LantmError(
+                f"{run.path} holds a training with other settings: remove it, or move it aside (lantm reproduce "
+                "--again), or choose another folder"
+            )
+        return True
+
+    def move_aside(self, name: str, record: str) -> None:
+        """Renames an existing training and record, to make room for new ones."""
+        for path in (self.record_file(record), self.runs / name):
+            number = 1
+            while (aside := path.with_name(f"{path.name}.before-{number}")).exists():
+                number += 1
+            if path.exists():
+                path.rename(aside)
+
+    def failure(self, name: str) -> str | None:
+        """Why a job failed at the last attempt; None if it did not."""
+        try:
+            return str(read_json_object(self._failure_file(name))["reason"])
+        except (OSError, LantmError, LookupError):
+            return None
+
+    def note_failure(self, name: str, reason: str | None) -> None:
+        """Stores why a job failed, or deletes it with None; errors, such as a full disk, are ignored."""
+        with contextlib.suppress(OSError, LantmError):
+            if reason is None:
+                self._failure_file(name).unlink(missing_ok=True)
+            else:
+                write_json(self._failure_file(name), {"reason": reason, **provenance()})
+
+    def _failure_file(self, name: str) -> pathlib.Path:
+        return self.path / "failures" / f"{name}.json"
+
+    # Workers on other machines.
+
+    def asked_to_stop(self, ask: bool | None = None) -> bool:
+        """Whether workers are asked to save and end; an argument sets it."""
+        path = self.path / "stop"
+        with contextlib.suppress(OSError):
+            if ask:
+                path.touch()
+            elif ask is False:
+                path.unlink(missing_ok=True)
+        return path.exists()
+
+
+def same_training(one: Experiment, other: Experiment, any_seeds: bool = False) -> bool:
+    """Whether two experiments train the same machines; recordings and the folder of a text do not matter."""
+
+    def bare(experiment: Experiment) -> Experiment:
+        text = experiment.text and dataclasses.replace(experiment.text, folder="")
+        experiment = dataclasses.replace(experiment, recorded_seeds=0, text=text)
+        return dataclasses.replace(experiment, seeds=1) if any_seeds and not experiment.members else experiment
+
+    return bare(one) == bare(other)
+
+
+def to_text(record: Record) -> str:
+    """A record as JSON that is easy to read and to compare: a line per field, and a line per row."""
+    fields = []
+    for name, value in record.items():
+        text = json.dumps(value)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            text = "[\n  " + ",\n  ".join(json.dumps(row) for row in value) + "\n ]"
+        fields.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(fields) + "\n}\n"

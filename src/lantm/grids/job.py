@@ -1,0 +1,66 @@
+"""A job: one training of a grid and its records, the same on every engine."""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+from lantm.grids.folder import GridFolder, Record
+from lantm.report.pages import REPORT, try_report
+from lantm.trained import Trained
+from lantm.training import Experiment, Progress, train
+
+
+class Job(abc.ABC):
+    """Machines that are trained side by side as one program: several points of a sweep, or a cell of a study."""
+
+    experiment: Experiment
+    """What is trained."""
+
+    @property
+    @abc.abstractmethod
+    def run_name(self) -> str:
+        """The name of its run folder. Jobs with the same training share it."""
+
+    @property
+    def for_people(self) -> bool:
+        """Whether recordings and a report page are made besides the figures."""
+        return False
+
+    @property
+    def problems(self) -> int:
+        """The number of problems that its machines are trained on, as an estimate of its time."""
+        recipe = self.experiment.recipe
+        return recipe.epochs * recipe.batches * recipe.batch_size * self.experiment.machines
+
+    @abc.abstractmethod
+    def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
+        """The records of a complete training, by name; `start_merits` are the best tests of every seed's starts."""
+
+    @abc.abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The job as plain JSON values, to be sent to another machine."""
+
+
+def work(
+    job: Job,
+    folder: GridFolder,
+    watch: Callable[[Progress], None],
+    stop: Callable[[], bool],
+    warn: Callable[[str], None],
+) -> bool:
+    """Runs a job from where it is until it is complete or `stop` returns True; returns whether it is complete."""
+    with folder.locked(job.run_name):
+        folder.note_failure(job.run_name, None)
+        run, begun = folder.run_folder(job.run_name, job.experiment, job.for_people)
+        experiment = run.experiment()
+        # A training that was completed for another grid, and is only scored here, has its page already.
+        reported = run.last_epoch() >= experiment.recipe.epochs and (run.path / REPORT).is_file()
+        result = train(experiment, run, job.experiment.source(), begun, watch, stop, warn)
+        if not result.complete or stop():
+            return False
+        trained = Trained.of_result(result, run)
+        if job.for_people and not reported:
+            try_report(trained, warn)
+        for name, record in job.records(trained, result.start_merits).items():
+            folder.write_record(name, record)
+    return True

@@ -1,0 +1,141 @@
+"""Ray: the jobs of a grid as tasks on the machines of a cluster, or on the cores and GPUs of this one.
+
+The folder of the grid has to be on a file system that all machines share: a job whose worker or node dies is given to
+another worker, which continues from the last checkpoint.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from lantm.errors import LantmError
+from lantm.grids.engine import Engine, Event, Stop, Tell, attempt
+from lantm.grids.folder import GridFolder
+from lantm.grids.job import Job
+from lantm.grids.packing import Group
+from lantm.records import make_record
+
+RETRIES = 10
+"""The number of times a job is given to another worker before it counts as failed."""
+_LOOK = 1.0  # seconds between two checks of the tasks
+
+
+class RayEngine(Engine):
+    """On a Ray cluster, or a local one where no address is given."""
+
+    def __init__(self, address: str | None = None, cpus: int = 1, gpus: float | None = None):
+        """The number of cores and GPUs per job; by default one GPU if the cluster has any."""
+        self._address = address
+        self._cpus = cpus
+        self._gpus = gpus
+
+    def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
+        ray = load_ray()
+        began = not ray.is_initialized()
+        if began:
+            _connect(ray, self._address)
+        try:
+            task = ray.remote(_on_worker).options(**self._resources(ray), max_retries=RETRIES)
+            places = [str(path.resolve()) for path in (folder.path, folder.records)]
+            tasks = {task.remote(json.dumps(job.to_json()), *places, self._cpus): job for job in jobs}
+            epochs: dict[str, int] = {}
+            while tasks:
+                finished, _ = ray.wait(list(tasks), num_returns=1, timeout=_LOOK)
+                for reference in finished:
+                    tell(_outcome(ray, reference, tasks.pop(reference), folder))
+                for job in tasks.values():
+                    epoch = folder.run(job.run_name).last_epoch()
+                    if epoch != epochs.setdefault(job.run_name, epoch):
+                        tell(Event(job, "running", epoch))
+                        epochs[job.run_name] = epoch
+                if stop() and not folder.asked_to_stop():
+                    folder.asked_to_stop(True)
+        finally:
+            if began:
+                ray.shutdown()
+            folder.asked_to_stop(False)
+
+    def _resources(self, ray: Any) -> dict[str, float]:
+        there = ray.cluster_resources()
+        gpus = self._gpus if self._gpus is not None else min(1, there.get("GPU", 0))
+        for kind, asked in (("CPU", self._cpus), ("GPU", gpus)):
+            if asked > there.get(kind, 0):
+                raise LantmError(f"a job asks for {asked:g} {kind}, the Ray cluster has {there.get(kind, 0):g}")
+        return {"num_cpus": self._cpus, "num_gpus": gpus}
+
+
+def load_ray() -> Any:
+    """The module `ray`, or a `LantmError` that says how to install it."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs still sees the visible ones
+    try:
+        import ray
+    except ImportError as error:
+        raise LantmError("Ray is not installed: pip install 'lantm[ray]'") from error
+    return ray
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    # Workers find the user's own modules in the same folder.
+    environment = {
+        "env_vars": {"PYTHONPATH": os.pathsep.join(filter(None, (os.getcwd(), os.environ.get("PYTHONPATH"))))}
+    }
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "runtime_env": environment}
+    if address is None:
+        options |= {"include_dashboard": False, "address": "local"}
+    else:
+        options["address"] = address
+    try:
+        with warnings.catch_warnings():
+            # Ray's processes execute another program at once, so JAX's warning about fork does not apply.
+            warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+            warnings.filterwarnings("ignore", category=FutureWarning)
+            ray.init(**options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise LantmError(f"cannot join the Ray cluster {address or 'on this machine'}: {reason}") from error
+
+
+def _on_worker(job: str, path: str, records: str, cpus: int) -> list[Any]:
+    """Runs on a worker; arguments and results are text, so that nothing of ours is pickled."""
+    import jax
+
+    with contextlib.suppress(RuntimeError):  # a worker that is used again keeps its devices
+        jax.config.update("jax_num_cpu_devices", cpus)
+    folder = GridFolder(pathlib.Path(path), pathlib.Path(records))
+    if folder.asked_to_stop():
+        return ["stopped", 0, "", []]
+    warnings: list[str] = []
+    ended = attempt(
+        _from_json(json.loads(job)),
+        folder,
+        lambda event: warnings.append(event.message) if event.message else None,
+        folder.asked_to_stop,
+    )
+    return [ended.state, ended.epoch, ended.message, warnings]
+
+
+def _from_json(values: Any) -> Job:
+    """A job back from JSON: a group of a sweep says all, a cell says where in its study it is found."""
+    if "study" not in values:
+        return Group.from_json(values)
+    from lantm.grids.request import Request
+    from lantm.grids.studies import STUDIES
+
+    request = make_record(Request, values["request"], "request")
+    cells = STUDIES[values["study"]].selected(request, values["command"])
+    return next(cell for cell in cells if cell.name == values["cell"])
+
+
+def _outcome(ray: Any, reference: Any, job: Job, folder: GridFolder) -> Event:
+    try:
+        state, epoch, message, warnings = ray.get(reference)
+    except ray.exceptions.RayError as error:  # its worker died once too often
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = f"its Ray worker died {RETRIES + 1} times: {lines[0]}"
+        folder.note_failure(job.run_name, reason)
+        return Event(job, "failed", folder.run(job.run_name).last_epoch(), reason)
+    return Event(job, state, epoch, message or "; ".join(warnings))

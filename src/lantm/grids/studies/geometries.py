@@ -1,0 +1,88 @@
+"""The experiment that the paper proposes and does not do: its tasks in every key space, and language in the disk."""
+
+import dataclasses
+from typing import Any
+
+from lantm.grids.cell import Cell
+from lantm.grids.request import Request
+from lantm.grids.studies.sequences import TASKS, requested, scale_suffix
+from lantm.grids.studies.texts import text_cells
+from lantm.grids.study import Study
+from lantm.paper.figures import sequence_figures
+from lantm.report import perplexity_table
+from lantm.training import Experiment
+
+PAPERS = "translation"
+"""The key space of the paper's own experiments."""
+KEY_SPACES = (
+    PAPERS,
+    "translation-1",
+    "translation-3",
+    "translation-8",
+    "rotation",
+    "scaling-rotation",
+    "se2",
+    "sphere",
+    "sphere[radius=8]",
+    "disk",
+    "disk[radius=8]",
+    "hyperbolic-3",
+)
+"""Those with a radius occur twice: nearly flat over the length of a training problem, and strongly curved."""
+STARTS: dict[str, dict[str, Any]] = {
+    "rotation": {"state_range": 1.0},
+    "scaling-rotation": {"state_range": 1.0, "initial_step": 1.0},
+}
+"""Changes where actions fix the origin: heads that start there never leave it, and half steps end there."""
+EPOCHS = 1000
+"""Half of the epochs of our recipe."""
+LANGUAGE_KEY_SPACES = {PAPERS: "", "disk": "disk"}
+"""With the part of file names that distinguishes their trainings from the paper's own."""
+
+
+def _within(experiment: Experiment, geometry: str) -> Experiment:
+    """The experiment in another key space, with one start per seed, to compare spaces."""
+    changed: dict[str, Any] = {"geometry": geometry}
+    experiment = dataclasses.replace(experiment, recipe=dataclasses.replace(experiment.recipe, starts=1))
+    if experiment.recipe_name != "paper":
+        changed |= STARTS.get(geometry, {})
+    return dataclasses.replace(experiment, machine=dataclasses.replace(experiment.machine, **changed))
+
+
+def _cells(request: Request) -> list[Cell]:
+    epochs = request.epochs or (None if request.quick else EPOCHS)
+    return [
+        Cell(
+            experiment=_within(requested(task, "lantm-invnorm", dataclasses.replace(request, epochs=epochs)), geometry),
+            scales=request.scales or (1, 2, 4),
+            figures=sequence_figures(task, "lantm-invnorm") if geometry == PAPERS else {},
+            request=request,
+            varied=geometry,
+            extra={"geometry": geometry},
+            suffix=scale_suffix(request),
+        )
+        for task in TASKS
+        for geometry in KEY_SPACES
+    ]
+
+
+def _text_cells(request: Request) -> list[Cell]:
+    return text_cells(
+        request,
+        [("lantm-invnorm", {"geometry": geometry}, varied) for geometry, varied in LANGUAGE_KEY_SPACES.items()],
+    )
+
+
+GEOMETRIES = Study(
+    "geometries",
+    "5 tasks in every key space, InvNorm at 1x, 2x and 4x the training lengths; meant for --recipe robust",
+    _cells,
+    columns=("geometry",),
+)
+LANGUAGE_GEOMETRIES = Study(
+    "language-geometries",
+    "perplexities of InvNorm with keys in the plane and in the disk, on the text of --data",
+    _text_cells,
+    columns=("geometry",),
+    table=perplexity_table,
+)

@@ -1,0 +1,47 @@
+"""Python programs (section 4.2): all six kinds, and small loops alone, each with the three models."""
+
+import dataclasses
+
+from lantm.grids.cell import Cell
+from lantm.grids.request import Request
+from lantm.grids.study import Study
+from lantm.paper.figures import PROGRAMS as FIGURES
+from lantm.paper.presets import MODELS, SMALL_LOOPS, preset
+from lantm.training import Experiment, ModelName
+
+TASKS = {"all": "programs", "loop": SMALL_LOOPS}
+SEEDS = 8
+
+
+def _requested(task: str, model: ModelName, request: Request) -> Experiment:
+    experiment = preset(task, model, request.recipe)
+    recipe, seeds, lengths = experiment.recipe, SEEDS, None
+    if request.quick:
+        recipe = dataclasses.replace(recipe, epochs=6, batches=50, test_every=2, test_batches=5)
+        seeds, lengths = 2, (1, 2)
+    if request.epochs is not None:
+        recipe = dataclasses.replace(recipe, epochs=request.epochs)
+    seeds = seeds if request.seeds is None else request.seeds
+    return dataclasses.replace(experiment, recipe=recipe, seeds=seeds, lengths=lengths)
+
+
+def _cells(request: Request) -> list[Cell]:
+    return [
+        Cell(
+            experiment=_requested(task, model, request),
+            scales=request.scales or (1,),
+            figures={"1x": FIGURES[kinds, model]},
+            request=request,
+            extra={"kinds": kinds},
+        )
+        for kinds, task in TASKS.items()
+        for model in MODELS
+    ]
+
+
+PROGRAMS = Study(
+    "programs",
+    "Python programs of four digits, all six kinds and small loops alone, x 3 models (tables of section 4.2)",
+    _cells,
+    columns=("median_fine",),
+)

@@ -1,0 +1,78 @@
+"""The paper's five sequence tasks (section 4.1): its table at 1x and 2x, and InvNorm at further lengths."""
+
+import dataclasses
+
+from lantm.grids.cell import Cell
+from lantm.grids.request import Request
+from lantm.grids.study import Study
+from lantm.machine import LstmConfig
+from lantm.paper.figures import sequence_figures
+from lantm.paper.presets import MODELS, preset
+from lantm.tasks import make_task
+from lantm.training import Experiment, ModelName
+
+TASKS = ("copy", "reverse", "bigramFlip", "double", "addition")
+SEEDS = {"lantm-invnorm": 8, "lantm-softmax": 8, "lstm": 3}
+
+
+def requested(task: str, model: ModelName, request: Request) -> Experiment:
+    """The preset of a task and a model, with the requested seeds and epochs."""
+    experiment = preset(task, model, request.recipe)
+    experiment = dataclasses.replace(experiment, seeds=SEEDS[model] if request.seeds is None else request.seeds)
+    if request.quick:
+        experiment = _quick(experiment, request)
+    if request.epochs is not None:
+        recipe = dataclasses.replace(experiment.recipe, epochs=request.epochs)
+        experiment = dataclasses.replace(experiment, recipe=recipe)
+    return experiment
+
+
+def scale_suffix(request: Request) -> str:
+    """A suffix of results with requested scales, so that they do not replace the study's."""
+    return "".join(f"-{scale}x" for scale in request.scales)
+
+
+def _quick(experiment: Experiment, request: Request) -> Experiment:
+    """Short problems, few epochs, one or two seeds: everything runs, little is learnt."""
+    large = isinstance(experiment.machine, LstmConfig)  # a hundred times the parameters
+    recipe = dataclasses.replace(
+        experiment.recipe, epochs=4 if large else 100, test_every=2 if large else 25, test_batches=5
+    )
+    seeds = (1 if large else 2) if request.seeds is None else request.seeds
+    shortest = make_task(experiment.task).train_lengths.smallest
+    return dataclasses.replace(experiment, recipe=recipe, seeds=seeds, lengths=(shortest, 8))
+
+
+def _sequence_cells(request: Request) -> list[Cell]:
+    return [
+        Cell(
+            experiment=requested(task, model, request),
+            scales=request.scales or (1, 2),
+            figures=sequence_figures(task, model),
+            request=request,
+            suffix=scale_suffix(request),
+        )
+        for task in TASKS
+        for model in MODELS
+    ]
+
+
+def _further_cells(request: Request) -> list[Cell]:
+    return [
+        Cell(
+            experiment=requested(task, "lantm-invnorm", request),
+            scales=request.scales or (4, 5, 8),
+            figures=sequence_figures(task, "lantm-invnorm"),
+            request=request,
+            suffix=scale_suffix(request),
+        )
+        for task in TASKS
+    ]
+
+
+SEQUENCES = Study(
+    "sequences", "5 tasks x 3 models at 1x and 2x the training lengths (table of section 4.1)", _sequence_cells
+)
+GENERALISATION = Study(
+    "generalisation", "InvNorm at 4x, 5x and 8x the training lengths, or at --scales of yours", _further_cells
+)

@@ -1,0 +1,62 @@
+"""The paper's smaller claims (section 4 and appendix A), and what it leaves open, one at a time, on all tasks.
+
+A switch of the machine or of the recipe has a row here, or a preset that uses it; otherwise it has no place in either.
+"""
+
+import dataclasses
+from typing import Any
+
+from lantm.grids.cell import Cell
+from lantm.grids.request import Request
+from lantm.grids.studies.sequences import TASKS, requested, scale_suffix
+from lantm.grids.study import Study
+from lantm.training import Experiment
+
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "as-it-is": {},
+    # The paper's tweaks, each taken away.
+    "no-gate-bias": {"write_gate_bias": 0.0},
+    "no-normalisation": {"normalise_steps": False},
+    "no-interpolation": {"interpolate_actions": False},
+    # The other readings of what the paper leaves open (docs/machine.md).
+    "power-2": {"weighting": "invnorm[power=2.0]"},
+    "renormalised": {"weighting": "invnorm[renormalise=true]"},
+    "read-sees-write": {"read_sees_write": True},
+    "sigmoid-vectors": {"squash_vectors": "sigmoid"},
+    "momentum": {"momentum": 0.95},
+    "adam": {"optimiser": "adam"},
+    "two-write-heads": {"write_heads": 2},
+}
+"""By name, what each changes in the machine or the training of the recipe."""
+
+
+def _vary(experiment: Experiment, variation: str) -> Experiment:
+    def changed(record: Any) -> Any:
+        changes = {name: value for name, value in VARIATIONS[variation].items() if hasattr(record, name)}
+        return dataclasses.replace(record, **changes)
+
+    return dataclasses.replace(experiment, machine=changed(experiment.machine), recipe=changed(experiment.recipe))
+
+
+def _cells(request: Request) -> list[Cell]:
+    return [
+        Cell(
+            experiment=_vary(requested(task, "lantm-invnorm", request), variation),
+            scales=request.scales or (1, 2),
+            figures={},
+            request=request,
+            varied=variation if VARIATIONS[variation] else "",
+            extra={"variation": variation},
+            suffix=scale_suffix(request),
+        )
+        for task in TASKS
+        for variation in VARIATIONS
+    ]
+
+
+TWEAKS = Study(
+    "tweaks",
+    "InvNorm without each of the paper's tweaks, and with the other readings of what it leaves open",
+    _cells,
+    columns=("variation", "epochs_until_solved"),
+)

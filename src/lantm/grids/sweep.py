@@ -1,0 +1,192 @@
+"""The sweep file: a grid over the fields of an experiment, as TOML or JSON, checked as a whole.
+
+    seeds = 8                     # 0 to 7, or a list of seeds
+    scales = [1, 2, 4]            # scored at these multiples of the training lengths
+    problems = 3200               # on this many fresh problems each
+    pack = 32                     # at most this many machines share a program
+
+    [experiment]                  # what all points have in common: flags of `lantm train`
+    recipe = "robust"
+    epochs = 500
+
+    [grid]                        # lists of choices: every combination is a point, for every seed
+    task = ["copy", "reverse"]
+    geometry = ["translation", "disk"]
+    learning_rate = [0.005, 0.01, 0.02]
+
+Several grids, as `[[grid]]`, are put together; each may have `seeds` of its own.
+"""
+
+import dataclasses
+import functools
+import itertools
+import json
+import math
+import pathlib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lantm.errors import LantmError
+from lantm.grids.point import Point, Scoring
+from lantm.machine import LantmConfig, LstmConfig
+from lantm.paper import account, make_experiment
+from lantm.randomness import SEEDS
+from lantm.records import make_record
+from lantm.tasks import Source, Task
+from lantm.training import Experiment
+
+MOST_POINTS = 100_000
+_POINT = {"seeds": 1, "first_seed": 0, "recorded_seeds": 0}  # a point is one seed, and nobody looks at its training
+LARGEST_FILE = 1_000_000  # bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """What a sweep file says."""
+
+    experiment: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """What all points have in common, by the names of `lantm train`'s flags."""
+    grid: tuple[dict[str, Any], ...] = ()
+    """Choices by the same names; every combination is a point."""
+    seeds: int | tuple[int, ...] = 8
+    """How many seeds, from 0 on, or a list of them."""
+    scales: tuple[int, ...] = (1, 2)
+    """Multiples of the training lengths to score at."""
+    problems: int = 3200
+    """Fresh problems for each score."""
+    pack: int = 32
+    """The largest number of machines that share a program."""
+
+    def __post_init__(self) -> None:
+        for name in ("problems", "pack"):
+            if not 1 <= getattr(self, name) < 2**31:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+        if not self.scales or len(set(self.scales)) < len(self.scales):
+            raise LantmError(f"scales are {list(self.scales)}: give whole numbers from 1 on, each once, at least one")
+
+    @classmethod
+    def from_json(cls, values: Any) -> "Sweep":
+        """A sweep from the contents of its file; anything that does not fit is a `LantmError` that names it."""
+        if isinstance(values, dict) and isinstance(values.get("grid"), dict):
+            values = {**values, "grid": [values["grid"]]}
+        return make_record(cls, values, "the sweep")
+
+    def to_json(self) -> dict[str, Any]:
+        """Its contents as plain JSON values."""
+        return dataclasses.asdict(self)
+
+    @property
+    def varied(self) -> list[str]:
+        """The fields that are in a grid, in their order."""
+        return [name for name in dict.fromkeys(itertools.chain(*self.grid)) if name != "seeds"]
+
+    def points(self) -> list[Point]:
+        """Every point once; errors name the combination that they occur in."""
+        grids = [_choices(grid) for grid in self.grid or ({},)]
+        seeds = [_seeds(grid.get("seeds", self.seeds)) for grid in self.grid or ({},)]
+        total = sum(math.prod(map(len, grid.values())) * len(chosen) for grid, chosen in zip(grids, seeds, strict=True))
+        if total > MOST_POINTS:
+            raise LantmError(f"the sweep has {total:,} points: give at most {MOST_POINTS:,}")
+        found: dict[Point, None] = {}
+        scoring = Scoring(self.scales, self.problems)
+        for grid, chosen in zip(grids, seeds, strict=True):
+            for experiment in self._combinations(grid):
+                found.update(
+                    (Point(dataclasses.replace(experiment, first_seed=seed), scoring), None) for seed in chosen
+                )
+        return list(found)
+
+    def _combinations(self, grid: Mapping[str, Sequence[Any]]) -> Iterator[Experiment]:
+        """An experiment of one seed for every combination of choices."""
+        for combination in itertools.product(*grid.values()):
+            choice = dict(zip(grid, combination, strict=True))
+            try:
+                experiment = _experiment({**self.experiment, **choice})
+                _check(experiment, self.scales)
+            except LantmError as error:
+                place = ", ".join(f"{name} = {_short(value)}" for name, value in choice.items())
+                raise LantmError(f"{error} (at {place})" if place else str(error)) from error
+            yield experiment
+
+
+def read_sweep(path: pathlib.Path) -> Sweep:
+    """The sweep in a TOML or JSON file, by its ending."""
+    if path.suffix not in (".toml", ".json"):
+        raise LantmError(f"{path} is not a sweep file: its name has to end in .toml or .json")
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise LantmError(f"{path} is larger than a sweep file can be, {LARGEST_FILE:,} bytes")
+        text = path.read_text(encoding="utf-8")
+        # TOML's dates, which JSON does not have, are not a value of any setting.
+        values = json.loads(text) if path.suffix == ".json" else json.loads(json.dumps(tomllib.loads(text)))
+    except FileNotFoundError as error:
+        raise LantmError(f"there is no file {path}: lantm sweep --help shows what to write into one") from error
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise LantmError(f"{path} cannot be read: {error}") from error
+    return Sweep.from_json(values)
+
+
+def _choices(grid: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
+    choices = {name: value for name, value in grid.items() if name != "seeds"}
+    for name, value in choices.items():
+        if not isinstance(value, list | tuple) or not value:
+            raise LantmError(f"grid.{name} is {_short(value)}: give a list of choices, at least one")
+    return choices
+
+
+def _seeds(value: Any) -> Sequence[int]:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_POINTS:
+        return range(value)
+    if isinstance(value, list | tuple) and value and all(_is_seed(seed) for seed in value):
+        return list(dict.fromkeys(value))
+    raise LantmError(f"seeds is {_short(value)}: give how many (1 to {MOST_POINTS:,}), or a list of whole numbers")
+
+
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < SEEDS
+
+
+def _experiment(settings: Mapping[str, Any]) -> Experiment:
+    """The experiment of a combination, with its first seed."""
+    for name in _POINT:
+        if name in settings:
+            raise LantmError(
+                f"a sweep has no setting {name!r}: every point has one seed, from the sweep's own seeds, and is not "
+                "recorded"
+            )
+    return make_experiment({**settings, **_POINT})
+
+
+def _check(experiment: Experiment, scales: Sequence[int]) -> None:
+    """Raises a `LantmError` if an experiment cannot be trained or scored."""
+    source = _source(dataclasses.replace(experiment, first_seed=0))
+    if isinstance(source, Task):
+        for scale in {*scales, *experiment.recipe.test_scales}:
+            longest = source.lengths_at(scale).largest
+            if longest > source.longest_length:
+                raise LantmError(
+                    f"scale {scale} has problems of length {longest:,}: use up to {source.longest_length:,}"
+                )
+            source.check_length(longest)
+    _check_machine(experiment.machine, source.vocabulary)
+
+
+@functools.cache
+def _source(experiment: Experiment) -> Source:
+    """What is learnt; a text is read once."""
+    return experiment.source()
+
+
+@functools.cache
+def _check_machine(machine: LantmConfig | LstmConfig, vocabulary: int) -> None:
+    try:
+        account(machine, vocabulary)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise LantmError(f"the machine cannot be built: {reason}") from error
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,107 @@
+"""Training from Python: a function that returns trained machines, with or without a run folder."""
+
+import dataclasses
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lantm.errors import LantmError
+from lantm.geometry import GEOMETRIES, Geometry
+from lantm.interrupt import interruptible
+from lantm.machine import WEIGHTINGS, Weighting
+from lantm.paper import make_experiment
+from lantm.provenance import provenance
+from lantm.tasks import TASKS, Lengths, Task
+from lantm.trained import Trained
+from lantm.training import Experiment, ModelName, Progress, RunFolder
+from lantm.training import train as train_experiment
+
+
+def train(
+    task: str | Task | Experiment,
+    *,
+    model: ModelName = "lantm-invnorm",
+    recipe: str = "paper",
+    seeds: int | None = None,
+    folder: str | pathlib.Path | None = None,
+    resume: bool = False,
+    on_epoch: Callable[[Progress], object] | None = None,
+    **settings: Any,
+) -> Trained:
+    """Trains machines on a task or a text, all seeds at once, and returns them.
+
+        run = lantm.train("copy", recipe="robust", seeds=8)
+        run.history.loss                           # epochs x seeds
+        run.scores(scales=(1, 2, 4))["4x"].coarse  # percent, per seed
+        run.best.solve("hello").answer
+
+    The task is a name, a `Task` of one's own, or "text" with `data="FOLDER"`. `model` and `recipe` choose the paper's
+    sizes and settings; every other setting of `lantm train --help` is a keyword argument (`cells=20`, `epochs=300`,
+    `geometry=lantm.Disk()`, `lengths=(2, 16)`). A whole `Experiment` is trained as it is.
+
+    With a `folder`, checkpoints, metrics and recordings are written there, and `resume=True` continues an interrupted
+    run. `on_epoch` is called after every epoch; training ends early when it returns True. It ends early after Ctrl-C,
+    too. The machines trained so far are returned in either case, with `complete` false.
+    """
+    experiment = _experiment(task, model, recipe, seeds, settings)
+    source = _own_task(task, experiment) if isinstance(task, Task) else experiment.source()
+    run = None if folder is None else _run_folder(pathlib.Path(folder), experiment, resume)
+    ended = False
+
+    def watch(progress: Progress) -> None:
+        nonlocal ended
+        if progress.report is not None and on_epoch is not None:
+            ended = _is_true(on_epoch(progress))
+
+    with interruptible("finishing the current step (once more to stop at once)") as interrupted:
+        result = train_experiment(experiment, run, source, resume, watch, lambda: ended or interrupted())
+    return Trained.of_result(result, run, provenance())
+
+
+def _is_true(answer: object) -> bool:
+    """Whether a callback returned True, as Python or an array has it; any other object is not an answer."""
+    return (isinstance(answer, bool) or getattr(answer, "dtype", None) == np.bool_) and bool(answer)
+
+
+def _experiment(
+    task: str | Task | Experiment, model: ModelName, recipe: str, seeds: int | None, settings: dict[str, Any]
+) -> Experiment:
+    if isinstance(task, Experiment):
+        if given := [*settings, *(["seeds"] if seeds is not None else [])]:
+            raise LantmError(f"an experiment is trained as it is: leave out {', '.join(given)}")
+        return task
+    if isinstance(task, Task):
+        if any(field.name == "train_lengths" for field in dataclasses.fields(task)):
+            settings = {"lengths": (task.train_lengths.smallest, task.train_lengths.largest), **settings}
+        task = TASKS.name_of(task, ignored=("train_lengths",))
+    for name, registry, kind in _OBJECTS:
+        if isinstance(settings.get(name), kind):
+            settings = {**settings, name: registry.name_of(settings[name])}
+    if seeds is not None:
+        settings = {**settings, "seeds": seeds}
+    return make_experiment({"task": task, "model": model, "recipe": recipe, **settings})
+
+
+def _own_task(task: Task, experiment: Experiment) -> Task:
+    """The task itself, which need not be one that can be imported, with the lengths of the experiment."""
+    if experiment.lengths is None:
+        return task
+    return task.with_lengths(Lengths(*experiment.lengths, task.train_lengths.stride))
+
+
+_OBJECTS: tuple[tuple[str, Any, type], ...] = (
+    ("geometry", GEOMETRIES, Geometry),
+    ("weighting", WEIGHTINGS, Weighting),
+)
+"""Settings that may be given as objects, which experiments store by their names."""
+
+
+def _run_folder(path: pathlib.Path, experiment: Experiment, resume: bool) -> RunFolder:
+    run = RunFolder(path)
+    if not (resume and run.exists()):
+        return RunFolder.create(path, experiment, provenance())
+    if run.experiment() != experiment:
+        raise LantmError(f"{path} holds a training with other settings: choose another folder")
+    return run

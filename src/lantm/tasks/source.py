@@ -1,0 +1,53 @@
+"""What machines are trained on: problems drawn on the device, or a text read piece by piece.
+
+`Task` and `Text` are the two kinds of source. `Source` is what they have in common, so that a machine is traced and
+displayed in the same way whatever it was trained on.
+"""
+
+from typing import Protocol, runtime_checkable
+
+from jaxtyping import PRNGKeyArray
+
+from lantm.batch import Batch
+from lantm.tasks.lengths import Length, Lengths
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A source of sequences of symbols to run a machine on."""
+
+    @property
+    def name(self) -> str:
+        """The name of the source."""
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of symbols of all kinds."""
+
+    @property
+    def data_symbols(self) -> int:
+        """The number of symbols that are not markers, numbered from 0."""
+
+    @property
+    def end_of_output(self) -> int:
+        """The symbol that ends an answer, or a line of a text."""
+
+    @property
+    def train_lengths(self) -> Lengths:
+        """The lengths to train on."""
+
+    @property
+    def longest_length(self) -> int:
+        """The largest length of a sequence."""
+
+    def symbol_name(self, symbol: int) -> str:
+        """A symbol as it is displayed."""
+
+    def check_length(self, length: int) -> None:
+        """Raises a `LantmError` if there are no sequences of this length."""
+
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
+        """Random sequences of a length, in arrays with room for `capacity_length`."""
+
+    def encode(self, text: str) -> Batch:
+        """A batch of the one sequence written in `text`; raises a `LantmError` if it is not one."""

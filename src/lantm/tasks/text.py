@@ -1,0 +1,112 @@
+"""A text as a source: trained on in pieces with carried state, and displayed in short passages."""
+
+import dataclasses
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from lantm.batch import Batch
+from lantm.errors import LantmError
+from lantm.tasks.base import check_text
+from lantm.tasks.corpus import UNKNOWN, Corpus, Part
+from lantm.tasks.lengths import Length, Lengths
+from lantm.tasks.pieces import Pieces, cut
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Text:
+    """A corpus, read in pieces of `steps` words: the length of backpropagation through time.
+
+    Machines are trained on the whole training text, in columns side by side, with state and memory carried from piece
+    to piece. To inspect a machine, a passage of the validation text serves as a problem: every word is read and
+    written, and at every step the target is the next word.
+    """
+
+    name: ClassVar[str] = "text"
+
+    corpus: Corpus
+    steps: int = 20
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of different words."""
+        return len(self.corpus.words)
+
+    @property
+    def data_symbols(self) -> int:
+        """The number of different words."""
+        return self.vocabulary
+
+    @property
+    def end_of_output(self) -> int:
+        """The index of `<eos>` in the vocabulary."""
+        return self.corpus.end
+
+    @property
+    def train_lengths(self) -> Lengths:
+        """The number of words of a piece."""
+        return Lengths(self.steps, self.steps)
+
+    @property
+    def longest_length(self) -> int:
+        """The number of words of the validation text."""
+        return len(self.corpus.valid)
+
+    def symbol_name(self, symbol: int) -> str:
+        """The word with this index."""
+        return self.corpus.words[symbol]
+
+    def check_length(self, length: int) -> None:
+        """Raises a `LantmError` if the validation text has no passage of so many words."""
+        self._check_there_is_one()
+        if not 1 <= length <= self.longest_length:
+            raise LantmError(f"the validation text has no {length:,} words in a row: use 1 to {self.longest_length:,}")
+
+    def pieces(self, part: Part, batch_size: int) -> Pieces:
+        """A part of the text as columns, cut into pieces."""
+        self._check_there_is_one()
+        return cut(self.corpus.part(part), batch_size, self.steps, self.corpus.end)
+
+    def _check_there_is_one(self) -> None:
+        """A machine's file holds the words of its text, which are enough to read what a person writes."""
+        if not len(self.corpus.valid):
+            raise LantmError("the words of the text are known but not the text itself: name its folder with --data")
+
+    def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
+        """Random passages of the validation text."""
+        valid = jnp.asarray(self.corpus.valid, jnp.int32)
+        before = jnp.concatenate([jnp.array([self.corpus.end], jnp.int32), valid[:-1]])
+        first = jax.random.randint(key, (batch_size,), 0, self.longest_length - capacity_length + 1)
+        rows = first + jnp.arange(capacity_length)[:, None]
+        return _passages(before[rows], valid[rows], jnp.broadcast_to(jnp.asarray(length, jnp.int32), (batch_size,)))
+
+    def encode(self, text: str) -> Batch:
+        """A batch of the words in `text`; unknown words are `<unk>`, and so is the target of the last word."""
+        check_text(self.name, text)
+        numbers = {word: number for number, word in enumerate(self.corpus.words)}
+        unknown = numbers[UNKNOWN]
+        words = [numbers.get(word, unknown) for word in text.split()]
+        if not words:
+            raise LantmError("there are no words to read: give at least one")
+        read = np.array([self.corpus.end, *words], np.int32)[:, None]
+        next_words = np.array([*words, unknown], np.int32)[:, None]
+        return _passages(jnp.asarray(read), jnp.asarray(next_words), jnp.array([len(read)], jnp.int32))
+
+
+def _passages(
+    inputs: Int[Array, "time batch"], targets: Int[Array, "time batch"], sizes: Int[Array, " batch"]
+) -> Batch:
+    """A batch of passages; the machine writes and has a target at every step."""
+    time = inputs.shape[0]
+    return Batch(
+        inputs,
+        targets,
+        jnp.arange(time)[:, None] < sizes,
+        jnp.max(sizes),
+        sizes,
+        write_capacity=time,
+        answer_capacity=time,
+    )

@@ -1,0 +1,45 @@
+"""From a run to a file: the best seed is selected on some problems, scored on others, and saved with its origin."""
+
+import pathlib
+
+import numpy as np
+
+from lantm.errors import LantmError
+from lantm.evaluation import best_seed, choosing, reporting
+from lantm.provenance import provenance
+from lantm.trained import zoo
+from lantm.trained.loading import load_file
+from lantm.trained.trained import Trained, lengths_or_parts, usual_name
+from lantm.training import score_rows
+from lantm.weight_files import SUFFIX
+
+CHOOSING_PROBLEMS = 3200
+
+
+def promote(
+    run: Trained,
+    seed: int | None = None,
+    name: str | None = None,
+    scales: tuple[int, ...] = (),
+    problems: int = 3200,
+    shelf: pathlib.Path = zoo.SHELF,
+) -> Trained:
+    """Saves a machine of a run to a shelf: that of the given seed, or the one with the best mean score.
+
+    The score is the one that the recipe selects by (`select_by`). The machine is selected and scored at the given
+    multiples of the training lengths, or at the task's usual ones.
+    """
+    name = name or usual_name(run.experiment)
+    if not name or not all(c.isalnum() or c == "-" for c in name):
+        raise LantmError(f"{name!r} cannot be the name of a machine: use letters, digits and hyphens")
+    tests = lengths_or_parts(run.source, scales)
+    if seed is None:
+        examiner = run.examiner(run.source, tests)
+        draw = choosing(min(CHOOSING_PROBLEMS, problems))
+        found = examiner(run.best_weights, run.start_seeds, draw)
+        chosen = [found["validation"]] if "validation" in found else list(found.values())
+        seed = run.seeds[best_seed(chosen, run.experiment.recipe.select_by)]
+    alone = run.seed(seed)
+    scores = alone.examiner(run.source, tests)(alone.best_weights, np.asarray(alone.start_seeds), reporting(problems))
+    path = alone.save(shelf / f"{name}{SUFFIX}", scores=score_rows(alone.experiment, scores), scored=provenance())
+    return load_file(path)

@@ -1,0 +1,277 @@
+"""Trained machines, wherever they come from: all seeds of a run, or the one machine of the zoo or of a file.
+
+machine = lantm.load("addition")          # the zoo, a file, or a run folder
+machine.solve("423 + 94").answer
+machine.scores(scales=(1, 2, 4))["2x"].coarse
+machine.trace("423 + 94").heads.keys
+machine.best.save("addition.safetensors")
+"""
+
+import dataclasses
+import pathlib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from lantm import weight_files
+from lantm.batch import Batch
+from lantm.errors import LantmError
+from lantm.evaluation import (
+    Examiner,
+    Measured,
+    ProblemExaminer,
+    Recording,
+    TextExaminer,
+    record,
+    reporting,
+)
+from lantm.evaluation.examiner import BATCH, PARTS
+from lantm.files import file_name
+from lantm.geometry import Geometry
+from lantm.machine import LantmConfig, Model, parameter_count
+from lantm.randomness import RECORD, seed_key
+from lantm.tasks import Lengths, Source, Task, Text
+from lantm.tasks.base import LONGEST_TEXT
+from lantm.trained.solution import Solution, solve
+from lantm.training import Experiment, History, Learner, Result, RunFolder
+
+Which = Literal["best", "last"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """The trained machines of one or more seeds. Methods that need one machine use that of the best seed."""
+
+    name: str
+    """Its name: that of a run folder, a file, or a machine of the zoo."""
+    experiment: Experiment
+    source: Source
+    """The task or text it was trained on."""
+    epoch: int
+    """The epoch that training reached."""
+    start_seeds: Int[np.ndarray, " seeds"]
+    """The seed of the initial weights of every machine; with several starts per seed, that of the start kept."""
+    best_weights: Model
+    """The weights with the best periodic test, with a leading axis of seeds."""
+    last_weights: Model | None
+    """The weights of the last epoch; None for a machine's file, which has only the best."""
+    merits: Float[np.ndarray, " seeds"]
+    """The best test of every seed, by the score that the recipe selects by."""
+    best_epochs: Int[np.ndarray, " seeds"]
+    """The epoch of the best weights of every seed."""
+    trained: dict[str, Any]
+    """Where and with what they were trained."""
+    notes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Further notes of a machine's file: its scores on fresh problems, and where they were measured."""
+    folder: RunFolder | None = None
+    """The run folder, if there is one."""
+    history: History | None = None
+    """The course of training; None for a single machine."""
+    complete: bool = True
+    """Whether training is complete."""
+
+    @classmethod
+    def of_learners(
+        cls, name: str, experiment: Experiment, source: Source, epoch: int, learners: Learner, **more: Any
+    ) -> "Trained":
+        """The machines of a training, one learner per seed."""
+        return cls(
+            name=name,
+            experiment=experiment,
+            source=source,
+            epoch=epoch,
+            start_seeds=np.asarray(learners.seed),
+            best_weights=learners.best_model,
+            last_weights=learners.model,
+            merits=np.asarray(learners.best_score),
+            best_epochs=np.asarray(learners.best_epoch),
+            **more,
+        )
+
+    @classmethod
+    def of_result(
+        cls, result: Result, folder: RunFolder | None = None, trained: dict[str, Any] | None = None
+    ) -> "Trained":
+        """The machines of a training that has just ended."""
+        name = usual_name(result.experiment) if folder is None else str(folder.path)
+        return cls.of_learners(
+            name,
+            result.experiment,
+            result.source,
+            result.epoch,
+            result.learners,
+            trained=(trained or {}) if folder is None else folder.provenance(),
+            folder=folder,
+            history=result.history,
+            complete=result.complete,
+        )
+
+    # Which machine.
+
+    @property
+    def seeds(self) -> range:
+        """The seeds."""
+        return self.experiment.seed_numbers
+
+    @property
+    def best_index(self) -> int:
+        """The index of the seed with the best periodic test. Everything that shows one machine uses it."""
+        return int(np.argmax(self.merits))
+
+    @property
+    def best(self) -> "Trained":
+        """The best seed alone."""
+        return self.seed(self.seeds[self.best_index])
+
+    def seed(self, seed: int) -> "Trained":
+        """One seed alone, as in a machine's file."""
+        index = self.experiment.seed_index(seed)
+        start = int(self.start_seeds[index])
+        recipe = dataclasses.replace(self.experiment.recipe, starts=1)
+        if members := self.experiment.members:
+            recipe = dataclasses.replace(recipe, learning_rate=members[index].learning_rate)
+        alone = dataclasses.replace(self.experiment, seeds=1, first_seed=start, members=(), recipe=recipe)
+        one = slice(index, index + 1)
+        return dataclasses.replace(
+            self,
+            experiment=alone,
+            start_seeds=self.start_seeds[one],
+            best_weights=jax.tree.map(lambda leaf: leaf[one], self.best_weights),
+            last_weights=jax.tree.map(lambda leaf: leaf[one], self.last_weights),
+            merits=self.merits[one],
+            best_epochs=self.best_epochs[one],
+            folder=None,
+            history=None,
+        )
+
+    def weights(self, which: Which = "best") -> Model:
+        """The best or the last weights of all seeds."""
+        if which == "best":
+            return self.best_weights
+        if self.last_weights is None:
+            raise LantmError(f"{self.name} is a single machine, of which only the best weights are kept")
+        return self.last_weights
+
+    def model(self, seed: int | None = None, which: Which = "best") -> Model:
+        """The model of one seed: the given one, or the best."""
+        index = self.best_index if seed is None else self.experiment.seed_index(seed)
+        # NumPy compiles nothing.
+        model: Model = jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))
+        return model
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """The key space; None for machines without a memory."""
+        machine = self.experiment.machine
+        return machine.access.geometry if isinstance(machine, LantmConfig) else None
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters of a machine."""
+        return parameter_count(self.model())
+
+    # What it does.
+
+    def solve(self, problem: str, seed: int | None = None) -> Solution:
+        """The answer of a machine to a problem, as a person writes it."""
+        return solve(self.model(seed), self.source, problem)
+
+    def problem(self, length: int | None = None, draw: int = 0) -> Batch:
+        """A random problem of a length, by default the longest trained on; another `draw` gives another."""
+        length = self.source.train_lengths.largest if length is None else length
+        self.source.check_length(length)
+        if length > LONGEST_TEXT:
+            raise LantmError(f"length is {length}: ask for lengths up to {LONGEST_TEXT:,}")
+        return self.source.sample(seed_key(draw, RECORD), 1, length, length)
+
+    def trace(
+        self,
+        problem: str | Batch | None = None,
+        seed: int | None = None,
+        which: Which = "best",
+        read_weights: bool = False,
+    ) -> Recording:
+        """What a machine does with a problem, step by step: heads, gates, memories and its answer.
+
+        The problem is one that a person wrote, a batch, or by default a random one.
+        """
+        batch = self.source.encode(problem) if isinstance(problem, str) else problem
+        return record(self.model(seed, which), self.problem() if batch is None else batch, 0, read_weights)
+
+    def scores(
+        self,
+        scales: Sequence[int] = (),
+        lengths: Sequence[int] = (),
+        problems: int = 3200,
+        batch_size: int | None = None,
+        which: Which = "best",
+        draw: int = 1,
+        task: Source | None = None,
+    ) -> dict[str, Measured]:
+        """The figures of every seed on fresh problems, by label.
+
+        For a task these are scores at multiples of the training lengths (1x, 2x) or at exact lengths; for a text, the
+        perplexities of validation and test. Another `draw` gives other problems; `task` scores on another task of the
+        same symbols.
+        """
+        source = task or self.source
+        examiner = self.examiner(source, lengths_or_parts(source, scales, lengths), batch_size)
+        return examiner(self.weights(which), self.start_seeds, reporting(problems, draw))
+
+    def examiner(self, source: Source, tests: dict[str, Any], batch_size: int | None = None) -> Examiner:
+        """An examiner of these machines, at lengths or on parts of a text by their labels."""
+        seeds = self.experiment.seeds
+        if isinstance(source, Text):
+            return TextExaminer(source, tests, seeds, batch_size or self.experiment.recipe.batch_size)
+        assert isinstance(source, Task)
+        return ProblemExaminer(source, tests, seeds, batch_size or BATCH)
+
+    # Files.
+
+    def save(self, path: str | pathlib.Path, seed: int | None = None, **notes: Any) -> pathlib.Path:
+        """Writes the machine of one seed to a safetensors file that `lantm.load` and all commands take.
+
+        Its notes hold the experiment, the epoch of the weights, and where it was trained.
+        """
+        path = pathlib.Path(path)
+        if path.suffix != weight_files.SUFFIX:
+            raise LantmError(f"{path} cannot be a machine's file: its name has to end in {weight_files.SUFFIX}")
+        alone = self.best if seed is None else self.seed(seed)
+        written = {
+            "seed": int(alone.start_seeds[0]),
+            "epoch": int(alone.best_epochs[0]),
+            "trained": self.trained,
+            **notes,
+            "experiment": alone.experiment.published(),
+        }
+        if isinstance(self.source, Text):
+            written["words"] = list(self.source.corpus.words)
+        weight_files.save(path, alone.model(), written)
+        return path
+
+
+def usual_name(experiment: Experiment) -> str:
+    """The default name of machines: their task and their model."""
+    return file_name(f"{experiment.task}-{experiment.model}")
+
+
+def lengths_or_parts(source: Source, scales: Sequence[int] = (), lengths: Sequence[int] = ()) -> dict[str, Any]:
+    """What to test at, by label: lengths of a task, or the parts of a text."""
+    if isinstance(source, Text):
+        if scales or lengths:
+            raise LantmError("a text has no lengths to score at: leave out --scales and --lengths")
+        return dict(PARTS)
+    assert isinstance(source, Task)
+    scales = scales or (() if lengths else source.usual_scales)
+    tests = {f"{scale}x": source.lengths_at(scale) for scale in scales}
+    for length in lengths:
+        source.check_length(length)
+        share = length / source.train_lengths.largest
+        tests[f"{share:.3g}x"] = Lengths(length, length, source.train_lengths.stride)
+    longest = max(one.largest for one in tests.values())
+    if longest > LONGEST_TEXT:
+        raise LantmError(f"the longest length is {longest}: ask for lengths up to {LONGEST_TEXT:,}")
+    return tests

@@ -1,0 +1,107 @@
+"""The course of a training as arrays, epoch by epoch, made from its rows of metrics."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from lantm.evaluation import Measured
+from lantm.training.experiment import Experiment
+from lantm.training.learner import EpochReport
+from lantm.training.rows import Row
+
+FIGURES: tuple[str, ...] = ("coarse", "fine", "perplexity")
+"""The figures of tests, by the names of metrics."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Curves:
+    """The periodic tests at one scale, or on one text."""
+
+    epochs: Int[np.ndarray, " tests"]
+    figures: dict[str, Float[np.ndarray, "tests seeds"]]
+    """By name: coarse and fine, or perplexity."""
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """The course of a training; values that were not finite are nan."""
+
+    epochs: Int[np.ndarray, " epochs"]
+    loss: Float[np.ndarray, "epochs seeds"]
+    gradient_norm: Float[np.ndarray, "epochs seeds"]
+    rate: Float[np.ndarray, "epochs seeds"]
+    skipped: Float[np.ndarray, "epochs seeds"]
+    """Steps skipped so far because the gradient was not finite."""
+    diverged: Bool[np.ndarray, " seeds"]
+    """Whether the last steps of a seed had no finite gradient."""
+    tests: dict[str, Curves]
+    """By scale (1x, 2x), or validation."""
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Row], seeds: Sequence[int]) -> "History":
+        """The history of some seeds from rows of metrics; rows of other seeds are skipped."""
+        place = {seed: at for at, seed in enumerate(seeds)}
+        trained: dict[int, list[Row | None]] = {}
+        tested: dict[str, dict[int, list[Row | None]]] = {}
+        for row in rows:
+            at = place.get(row.get("seed", -1))
+            if at is not None and ("test" in row or "loss" in row):
+                by_epoch = tested.setdefault(str(row["test"]), {}) if "test" in row else trained
+                by_epoch.setdefault(row["epoch"], [None] * len(seeds))[at] = row
+
+        def table(by_epoch: dict[int, list[Row | None]], name: str) -> Float[np.ndarray, "epochs seeds"]:
+            found = [[_number(row, name) for row in by_epoch[epoch]] for epoch in sorted(by_epoch)]
+            return np.array(found, float).reshape(-1, len(seeds))
+
+        tests = {}
+        for label, by_epoch in tested.items():
+            known = {name for of_seeds in by_epoch.values() for row in of_seeds if row for name in row}
+            figures = {name: table(by_epoch, name) for name in FIGURES if name in known}
+            tests[label] = Curves(np.array(sorted(by_epoch), int), figures)
+        return cls(
+            epochs=np.array(sorted(trained), int),
+            loss=table(trained, "loss"),
+            gradient_norm=table(trained, "gradient_norm"),
+            rate=table(trained, "rate"),
+            skipped=table(trained, "skipped"),
+            diverged=np.nan_to_num(table(trained, "diverged")[-1:]).any(axis=0),
+            tests=tests,
+        )
+
+
+def _number(row: Row | None, name: str) -> float:
+    value = None if row is None else row.get(name)
+    return float(value) if isinstance(value, int | float) else np.nan
+
+
+def epoch_rows(experiment: Experiment, epoch: int, report: EpochReport) -> list[Row]:
+    """A row per seed after an epoch."""
+    return [
+        {
+            "epoch": epoch,
+            "seed": seed,
+            "loss": _finite(report.loss[index]),
+            "gradient_norm": _finite(report.gradient_norm[index]),
+            "rate": _finite(report.rate[index]),
+            "skipped": int(report.skipped[index]),
+            "diverged": bool(report.diverged[index]),
+        }
+        for index, seed in enumerate(experiment.seed_numbers)
+    ]
+
+
+def rows_of_tests(experiment: Experiment, epoch: int, tests: dict[str, Measured]) -> list[Row]:
+    """A row per test and seed."""
+    return [
+        {"epoch": epoch, "seed": seed, "test": label, **measured.by_seed(index)}
+        for label, measured in tests.items()
+        for index, seed in enumerate(experiment.seed_numbers)
+    ]
+
+
+def _finite(value: Any) -> float | None:
+    """A JSON number; JSON has no infinity and no nan."""
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,134 @@
+"""The batches of an epoch and the tests during training, for the two kinds of source: problems and texts.
+
+Everything else about training (optimiser, schedule, starts, checkpoints, recordings) is the same for both.
+"""
+
+import abc
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
+
+from lantm.batch import Batch
+from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer
+from lantm.evaluation import reading as text_reading
+from lantm.evaluation.examiner import PARTS
+from lantm.evaluation.surprise import total_surprise
+from lantm.machine import Model
+from lantm.machine.loops import get_row
+from lantm.randomness import EVALUATE, TEST, TRAIN, seed_key, shared_key
+from lantm.tasks import Source, Task, Text
+from lantm.tasks.pieces import Pieces
+from lantm.training.experiment import Experiment
+from lantm.training.loss import negative_log_likelihood
+from lantm.training.recipe import Recipe
+
+Given = Any
+"""What one step learns from: a batch of problems, or a piece of a text."""
+
+
+class Material(abc.ABC):
+    """Batches to learn from, one after the other, and the tests of all machines."""
+
+    batches: int
+    """The number of batches per epoch."""
+    per_batch: int
+    """The number of problems, or words, per batch."""
+    counts: Float[np.ndarray, " batches"]
+    """The weight of each batch in the mean loss of the epoch."""
+    data: PyTree
+    """What batches are taken from, on the device; shared by all seeds."""
+    tests: Examiner
+    """The tests during training."""
+    final: Examiner
+    """The tests of the best weights at the end."""
+
+    @abc.abstractmethod
+    def begin(self, model: Model) -> PyTree:
+        """What is carried from batch to batch, before the first one."""
+
+    @abc.abstractmethod
+    def take(self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Given:
+        """Batch number `at` of an epoch, for a seed."""
+
+    @abc.abstractmethod
+    def loss(self, model: Model, given: Given, carried: PyTree, at: Int[Array, ""]) -> tuple[Float[Array, ""], PyTree]:
+        """The mean loss per symbol, and what is carried on."""
+
+    @abc.abstractmethod
+    def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
+        """The tests that choose the best weights, those of the shortest lengths first."""
+
+
+def make_material(experiment: Experiment, source: Source) -> Material:
+    """The material of an experiment."""
+    return TextMaterial(experiment, source) if isinstance(source, Text) else ProblemMaterial(experiment, source)
+
+
+class ProblemMaterial(Material):
+    """Problems of a task, drawn on the device. All seeds have the same lengths, so that they run in step."""
+
+    def __init__(self, experiment: Experiment, task: Any):
+        assert isinstance(task, Task)
+        recipe = experiment.recipe
+        self._recipe, self._task = recipe, task
+        self.batches, self.per_batch, self.data = recipe.batches, recipe.batch_size, ()
+        self.counts = np.ones(recipe.batches, np.float32)
+        lengths = {f"{scale}x": task.lengths_at(scale) for scale in recipe.test_scales}
+        self.tests = self.final = ProblemExaminer(task, lengths, experiment.machines, recipe.batch_size)
+
+    def begin(self, model: Model) -> None:
+        """Nothing: problems are independent."""
+
+    def take(self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Batch:
+        recipe, task = self._recipe, self._task
+        keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
+        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key))(keys)
+        lengths = lengths if recipe.mixed_lengths else lengths[0]
+        longest = task.train_lengths.largest
+        return task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
+
+    def loss(self, model: Model, given: Batch, carried: PyTree, at: Int[Array, ""]) -> tuple[Float[Array, ""], PyTree]:
+        return negative_log_likelihood(answer(model, given)), carried
+
+    def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
+        return [tests[f"{scale}x"] for scale in sorted(self._recipe.test_scales)]
+
+
+class TextMaterial(Material):
+    """A text, read piece by piece with state and memory carried on; an epoch reads it once (section 4.3)."""
+
+    def __init__(self, experiment: Experiment, text: Text):
+        recipe = experiment.recipe
+        self._recipe = recipe
+        self.data = text.pieces("train", recipe.batch_size)
+        self.batches, self.per_batch = self.data.number, recipe.batch_size * recipe.steps
+        self.counts = np.asarray(self.data.mask).sum(axis=(1, 2)).astype(np.float32)
+        self.tests = TextExaminer(text, {"validation": PARTS["validation"]}, experiment.machines, recipe.batch_size)
+        self.final = TextExaminer(text, PARTS, experiment.machines, recipe.batch_size)
+
+    def begin(self, model: Model) -> PyTree:
+        return text_reading.begin(model, self._recipe.batch_size, self._recipe.steps)
+
+    def take(self, data: Pieces, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Pieces:
+        return Pieces(*(get_row(rows, at) for rows in data))
+
+    def loss(self, model: Model, given: Pieces, carried: PyTree, at: Int[Array, ""]) -> tuple[Float[Array, ""], PyTree]:
+        features, carried = text_reading.read_piece(model, given.inputs, carried, at)
+        surprise = total_surprise(model.readout, features, given.targets, given.mask)
+        return surprise / jnp.sum(given.mask), carried
+
+    def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
+        return [tests["validation"]]
+
+
+def periodic_draw(recipe: Recipe, epoch: int) -> Draw:
+    """The problems of a test during training."""
+    return Draw(recipe.test_batches * recipe.batch_size, TEST, epoch)
+
+
+def final_draw(recipe: Recipe) -> Draw:
+    """The problems of the test at the end."""
+    return Draw(recipe.test_batches * recipe.batch_size, EVALUATE, 0)

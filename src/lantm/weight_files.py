@@ -1,0 +1,146 @@
+"""Trees of arrays as safetensors files: checkpoints, machines and recordings.
+
+The header carries a digest of everything in the file, so damage is noticed when it is read. Nothing is ever
+unpickled.
+"""
+
+import hashlib
+import json
+import pathlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from lantm.errors import LantmError
+from lantm.files import write_whole
+
+FORMAT = "lantm-1"
+SUFFIX = ".safetensors"
+
+# What reading a file that is not whole may raise.
+_DAMAGE = (safetensors.SafetensorError, OSError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
+
+
+def named_arrays(tree: Any) -> dict[str, np.ndarray]:
+    """The arrays of a tree by their path in it: names that stay the same as long as the fields do."""
+    return {name: np.asarray(leaf) for name, leaf in _named(eqx.filter(tree, eqx.is_array)).items()}
+
+
+def save(path: pathlib.Path, tree: Any, notes: Mapping[str, Any]) -> None:
+    """Writes the arrays of `tree` with `notes` (JSON values) beside them, whole or not at all."""
+    arrays = named_arrays(tree)
+    text = json.dumps(notes, sort_keys=True)
+    metadata = {"format": FORMAT, "notes": text, "digest": _digest(arrays, text)}
+    write_whole(path, safetensors.numpy.save(arrays, metadata))
+
+
+def read_notes(path: pathlib.Path) -> dict[str, Any]:
+    """The notes alone, to learn what kind of tree to load: they are checked against the digest when it is."""
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            notes = json.loads(_metadata(file, path)["notes"])
+    except FileNotFoundError as error:
+        raise LantmError(f"there is no file {path}") from error
+    except _DAMAGE as error:
+        raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
+    if not isinstance(notes, dict):
+        raise LantmError(f"{path} is damaged: its notes are not a JSON object")
+    return notes
+
+
+def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
+    """The tree saved in `path`, of the structure of `like`, with its notes.
+
+    A file that is damaged, or that holds something else, is a `LantmError`.
+    """
+    expected = _named(eqx.filter(like, _has_shape))
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            metadata = _metadata(file, path)
+            # Before anything is read: a file that claims to be larger than the machine takes no memory.
+            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 no mapping
+            names = {_former_name(name) if _former_name(name) in shapes else name: name for name in expected}
+            _compare({name: leaf.shape for name, leaf in expected.items()}, _renamed(shapes, names), path)
+            arrays = {name: file.get_tensor(name) for name in shapes}
+        notes_text = metadata["notes"]
+        if metadata["digest"] != _digest(arrays, notes_text):
+            raise LantmError(f"{path} is damaged: its contents do not match its digest; restore it from a copy")
+        arrays = _renamed(arrays, names)
+        notes = json.loads(notes_text)
+    except FileNotFoundError as error:
+        raise LantmError(f"there is no file {path}") from error
+    except _DAMAGE as error:
+        raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
+    _compare({name: leaf.dtype for name, leaf in expected.items()}, {n: a.dtype for n, a in arrays.items()}, path)
+
+    def take(place: Any, leaf: Any) -> Any:
+        return jax.numpy.asarray(arrays[_name(place)]) if _has_shape(leaf) else leaf
+
+    return jax.tree_util.tree_map_with_path(take, like), notes
+
+
+def _metadata(file: Any, path: pathlib.Path) -> dict[str, str]:
+    metadata = file.metadata() or {}
+    if metadata.get("format") != FORMAT:
+        raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
+    return metadata
+
+
+def _digest(arrays: Mapping[str, np.ndarray], notes: str) -> str:
+    digest = hashlib.sha256(notes.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _compare(expected: Mapping[str, Any], found: Mapping[str, Any], path: pathlib.Path) -> None:
+    """Names the first difference between the arrays that there should be and those that there are."""
+    if missing := sorted(expected.keys() - found.keys()):
+        raise LantmError(f"{path} lacks {missing[0]!r}: it is damaged or holds another kind of machine")
+    if surplus := sorted(found.keys() - expected.keys()):
+        raise LantmError(f"{path} has {surplus[0]!r} besides: it is damaged or holds another kind of machine")
+    for name, kind in expected.items():
+        if found[name] != kind:
+            raise LantmError(
+                f"{path} has {name!r} as {found[name]}, not {kind}: it is damaged or holds another kind of machine"
+            )
+
+
+def _former_name(name: str) -> str:
+    """What older versions called an array: a machine with a memory had no layer inside.
+
+    >>> _former_name("best_model.layer.controller.inputs.weight"), _former_name("layer.start.keys")
+    ('best_model.symbols.weight', 'start.keys')
+    """
+    name = re.sub(r"(^|\.)layer\.controller\.inputs\.", r"\1symbols.", name)
+    return re.sub(r"(^|\.)layer\.(controller\.)?", r"\1", name)
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in values.items()}
+
+
+def _named(tree: Any) -> dict[str, Any]:
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {_name(place): leaf for place, leaf in leaves}
+
+
+def _name(place: Any) -> str:
+    return jax.tree_util.keystr(place, simple=True, separator=".")
+
+
+def _has_shape(leaf: Any) -> bool:
+    return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,56 @@
+"""The zoo: which machines are on a shelf, and that those that ship do what their notes say."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from lantm.errors import LantmError
+from lantm.evaluation import Scores
+from lantm.tasks import Task
+from lantm.trained import load, usual_name, zoo
+
+
+def test_names(shelf: pathlib.Path) -> None:
+    softmax = (shelf / "copy-lantm-invnorm.safetensors").rename(shelf / "copy-lantm-softmax.safetensors")
+    assert zoo.names(shelf) == ["copy-lantm-softmax"]
+    assert zoo.find("copy", shelf) == softmax
+    invnorm = shelf / "copy-lantm-invnorm.safetensors"
+    invnorm.write_bytes(softmax.read_bytes())
+    assert zoo.find("copy", shelf) == invnorm, "it comes first"
+    assert zoo.find("copy-lantm-softmax", shelf) == softmax
+    assert zoo.find("reverse", shelf) is None
+    assert zoo.find("copy", shelf / "nowhere") is None
+
+
+def test_a_name_that_is_none() -> None:
+    with pytest.raises(LantmError, match=r"cpoy is not a run folder.* nor is it a machine of the zoo, which has add"):
+        load("cpoy")
+
+
+def test_some_ship() -> None:
+    assert zoo.find("copy") is not None
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_every_machine_that_ships_is_whole_and_says_where_it_comes_from(name: str) -> None:
+    machine = load(name)
+    assert (machine.name, name) == (name, usual_name(machine.experiment))
+    assert isinstance(machine.source, Task)
+    assert {row["scale"] for row in machine.notes["scores"]} >= {f"{scale}x" for scale in machine.source.usual_scales}
+    for origin in (machine.trained, machine.notes["scored"]):
+        assert origin.keys() >= {"lantm", "jax", "device", "date", "commit"}
+    assert (zoo.SHELF / f"{name}.safetensors").stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_every_machine_that_ships_scores_as_its_notes_say(name: str) -> None:
+    """On other problems than theirs, within sampling error; lengths are many, since each batch has one."""
+    machine = load(name)
+    (noted,) = [row for row in machine.notes["scores"] if row["scale"] == "1x"]
+    scores = machine.scores((1,), problems=64, batch_size=2, draw=2)["1x"]
+    assert isinstance(scores, Scores)
+    np.testing.assert_allclose(scores.coarse, [noted["coarse"]], rtol=0, atol=15)
+    np.testing.assert_allclose(scores.fine, [noted["fine"]], rtol=0, atol=5)
+    if noted["coarse"] == 100:
+        assert scores.coarse[0] > 98
