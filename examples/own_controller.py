@@ -37,7 +37,7 @@ class Gru(Controller):
         return jnp.zeros(self.size)
 
     def step(
-        self, inputs: Float[Array, " inputs+reading"], state: Float[Array, " size"]
+        self, inputs: Float[Array, " inputs"], state: Float[Array, " size"]
     ) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
         """One step of the unit."""
         state = self.cell(inputs, state)

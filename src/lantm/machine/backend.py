@@ -68,7 +68,8 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
     if backend == "interpreted":
         return Kernels(full_precision=True, interpret=True)
     device = current_device()
-    reason = _unserved_device(device) or _unserved_machine(access, cells, dtype)
+    capability = getattr(device, "compute_capability", "none")
+    reason = _unserved_device(device.platform, capability) or _unserved_machine(access, cells, dtype)
     if reason is None:
         config: Any = jax.config  # its fields have types from JAX 0.12 on only
         return Kernels(full_precision=config.jax_default_matmul_precision not in _ROUNDED, interpret=False)
@@ -79,12 +80,12 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
     return None
 
 
-def _unserved_device(device: jax.Device) -> str | None:
-    """Why the kernels cannot run on this device: they are for NVIDIA's of 2020 or later."""
-    if device.platform != "gpu":
-        return f"they run on a GPU, and JAX's default device is a {device.platform.upper()}"
+def _unserved_device(platform: str, compute_capability: str) -> str | None:
+    """Why the kernels cannot run on such a device: they are for NVIDIA's of 2020 or later."""
+    if platform != "gpu":
+        return f"they run on a GPU, and JAX's default device is a {platform.upper()}"
     try:
-        new_enough = float(getattr(device, "compute_capability", 0)) >= 8
+        new_enough = float(compute_capability) >= 8
     except ValueError:  # other makers name their chips otherwise
         new_enough = False
     if not new_enough:
