@@ -54,15 +54,17 @@ def test_everything_that_is_served_was_compared_on_a_gpu() -> None:
     for case in record["cases"]:
         for precision, tolerance in TOLERANCES.items():
             for kind in ("loss", "gradient"):
-                assert case[precision][kind] < tolerance, (case, precision, kind)
+                # TF32 has 12 digits fewer than float32; where rounding alone does much, so may the kernels.
+                rounding = 30 * case["rounding"][kind] * (1 if precision == "highest" else 2**12)
+                assert case[precision][kind] < max(tolerance, rounding), (case, precision, kind)
 
 
 def test_the_comparison_runs(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
     out = tmp_path / "parity.json"
-    kernel_parity.main(["--interpret", "--first", "1", "--length", "3", "--out", str(out)])
-    printed = capsys.readouterr().out
-    worst = float(printed.split("worst gradient under highest: ")[1].split(",")[0])
-    assert worst < 1e-4
+    kernel_parity.main(["--interpret", "--case", "0", "--length", "3", "--out", str(out)])
+    found = json.loads(capsys.readouterr().out)
+    assert found["highest"]["gradient"] < 1e-4
+    assert 0 < found["rounding"]["gradient"] < 1e-3
     assert not out.exists()
 
 
