@@ -9,7 +9,7 @@ import pytest
 
 import lantm
 
-EXAMPLES = ["examples.helix", "examples.every_second"]
+EXAMPLES = ["examples.helix", "examples.every_second", "examples.own_weighting"]
 MODULES = [module.name for module in pkgutil.walk_packages(lantm.__path__, "lantm.") if "__main__" not in module.name]
 
 

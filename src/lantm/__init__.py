@@ -44,7 +44,7 @@ _WHERE = {
         *("Sphere", "Translation", "make_geometry"),
     ),
     "lantm.library": ("train",),
-    "lantm.machine": ("InvNorm", "LantmConfig", "LstmConfig", "SoftMax", "Weighting"),
+    "lantm.machine": ("Controller", "InvNorm", "LantmConfig", "LieAccess", "LstmConfig", "SoftMax", "Weighting"),
     "lantm.paper": ("preset",),
     "lantm.tasks": ("Lengths", "NumberTask", "SequenceTask", "Task", "Text", "make_task", "read_corpus"),
     "lantm.trained": ("Solution", "Trained", "load"),
@@ -70,8 +70,10 @@ if TYPE_CHECKING:
     from lantm.geometry import Translation as Translation
     from lantm.geometry import make_geometry as make_geometry
     from lantm.library import train as train
+    from lantm.machine import Controller as Controller
     from lantm.machine import InvNorm as InvNorm
     from lantm.machine import LantmConfig as LantmConfig
+    from lantm.machine import LieAccess as LieAccess
     from lantm.machine import LstmConfig as LstmConfig
     from lantm.machine import SoftMax as SoftMax
     from lantm.machine import Weighting as Weighting

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from lantm.errors import LantmError
 from lantm.geometry import EuclideanGeometry, Rotation, ScalingRotation, Translation
 from lantm.machine import Index, InvNorm, Memory, SoftMax, Weighting
-from lantm.machine.blocks import Store, close, empty, seal, write
-from lantm.machine.expansion import Query, look
 from lantm.machine.index import Reading, check_geometry, check_weighting, read, read_all, read_blocks
+from lantm.machine.index.blocks import Store, close, empty, seal, write
+from lantm.machine.index.expansion import Query, look
 
 BATCH, HEADS, WIDTH, SIZE, BLOCKS = 2, 2, 3, 6, 10
 SLOTS = SIZE * BLOCKS

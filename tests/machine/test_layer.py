@@ -158,6 +158,12 @@ def test_there_are_not_so_many_steps_to_write_in(writes: int) -> None:
         small_layer()(sequences(1)[0], writes=writes)
 
 
+@pytest.mark.parametrize("name", ["cells", "memory_width", "read_heads", "write_heads"])
+def test_sizes_from_1_on(name: str) -> None:
+    with pytest.raises(LantmError, match=f"{name} is 0: give a whole number from 1 on"):
+        LieAccess(INPUTS, key=jax.random.key(0), **{name: 0})
+
+
 # Mapped over.
 
 

@@ -12,7 +12,7 @@ from jax import lax
 from lantm.machine import LstmConfig
 from lantm.machine.controller import CellState, lstm_cell
 from lantm.machine.lstm import Layer, _at_once, _one_after_the_other
-from lantm.machine.stack import StackRun, StackWeights, run_stack
+from lantm.machine.lstm_stack import StackRun, StackWeights, run_stack
 
 TIME, BATCH, CELLS = 7, 3, 5
 pytestmark = pytest.mark.usefixtures("double_precision")

@@ -1,7 +1,7 @@
 """How heads move through the key space and read there: the paper's addressing procedure (section 3.3).
 
-Nothing here is trained. The controller emits numbers; this module says what they mean. It is shared by
-training, evaluation and traces, so what is looked at is what was trained.
+Nothing here is trained. The controller emits numbers; this module says what they mean. Training, evaluation and
+traces share it, so a trace shows what was trained.
 """
 
 import math
@@ -19,7 +19,7 @@ from lantm.machine.weighting import Weighting
 
 
 class Emission(NamedTuple):
-    """What the controller says to the heads in one step; read heads come before write heads."""
+    """What the controller tells the heads in one step; read heads come before write heads."""
 
     keys: Float[Array, "*batch heads key"]
     key_gates: Float[Array, "*batch heads"]
@@ -73,7 +73,7 @@ class Access(eqx.Module):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many numbers of the emission serve which purpose, in their order."""
+        """The parts of an emission in their order, with their sizes."""
         return {
             "keys": self.heads * self.geometry.raw_key_size,
             "key_gates": self.heads,
@@ -86,7 +86,7 @@ class Access(eqx.Module):
 
     @property
     def emission_size(self) -> int:
-        """How many numbers the controller emits a step: 13 + memory width for the paper's InvNorm machine."""
+        """The size of an emission: 13 + memory width for the paper's InvNorm machine."""
         return sum(self.sizes.values())
 
     def squash(self, vector: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
@@ -141,7 +141,7 @@ class Access(eqx.Module):
         return Position(self.geometry.act(actions, start), actions)
 
     def written(self, emission: Emission, position: Position) -> Memory:
-        """What the write heads add to the memory: one slot a write head."""
+        """What the write heads add to the memory: one slot per write head."""
         return Memory(
             addresses=position.keys[..., self.read_heads :, :],
             vectors=emission.vectors,

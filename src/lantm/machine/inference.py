@@ -14,11 +14,11 @@ from jaxtyping import Array, Float, Int
 from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.machine.access import Access
-from lantm.machine.blocks import Slots, Store, close, empty, seal, write
 from lantm.machine.by_loops import Step, take_step
 from lantm.machine.controller import LstmController
-from lantm.machine.expansion import Query
 from lantm.machine.index import Index, Reading, check_geometry, check_weighting, has_index, read, read_all
+from lantm.machine.index.blocks import Slots, Store, close, empty, seal, write
+from lantm.machine.index.expansion import Query
 from lantm.machine.lantm import Lantm
 from lantm.machine.loops import get_row, loop, put_row
 from lantm.machine.memory import Grow

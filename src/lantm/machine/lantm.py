@@ -37,15 +37,15 @@ class LantmConfig:
     geometry: str = "translation"
     """The key space and its group, of those that `lantm info` lists (docs/geometries.md), or module:Name."""
     cells: int = 50
-    """Cells of the LSTM controller."""
+    """Number of cells of the LSTM controller."""
     embedding: int = 7
-    """Numbers that stand for a symbol."""
+    """Size of a symbol's embedding."""
     memory_width: int = 20
-    """Numbers in a memory vector."""
+    """Size of a memory vector."""
     read_heads: int = 1
-    """Heads that read, each with a key of its own."""
+    """Number of read heads."""
     write_heads: int = 1
-    """Heads that write, each adding a memory in every step of the input."""
+    """Number of write heads; each adds a memory in every step of the input."""
     read_sees_write: bool = False
     """Whether a step reads what it has just written; the default reads first."""
     initial_slot: bool = True
@@ -55,19 +55,19 @@ class LantmConfig:
     normalise_steps: bool = True
     """The paper's second tweak: candidate steps of length about 1."""
     initial_step: float | None = None
-    """Start with steps of this length, in random directions; by default their numbers are uniform in +-1."""
+    """Length of the initial steps, which have random directions; by default their components are uniform in +-1."""
     write_gate_bias: float = -10.0
     """The paper's first tweak: added before the sigmoid of the write gates, so that writing goes straight on."""
     tied_read_heads: int = 0
-    """So many read heads start out travelling with the write head: its key, its step, its bias on the key gate."""
+    """Number of read heads initialised to the write head's key, step and key gate bias."""
     gate_overshoot: float = 0.0
-    """Stretch gates by so much at both ends and cut them off, so that they can close and open for good."""
+    """Stretch gates by this much at both ends and clip them to 0 and 1, so that they can close and open fully."""
     interpolate_actions: bool = True
     """Mix each action with the one before it; otherwise the candidate is taken as it is."""
     memory_limit: int | None = None
-    """Forget when the memory holds this many (continuous use: 100), all problems of a batch together."""
+    """Forget when the memory holds this many (100 for texts); all problems of a batch forget together."""
     memory_drop: int = 60
-    """How many of the oldest memories are forgotten then."""
+    """Number of oldest memories that are forgotten then."""
     weight_range: float | None = None
     """Start weights uniformly in +- this; by default +-1/sqrt(inputs), the embedding normally distributed."""
     weight_range_of: tuple[Part, ...] = _PARTS

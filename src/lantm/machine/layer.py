@@ -47,7 +47,7 @@ class LieAccessState(NamedTuple):
     reading: Float[Array, " reading"]
     heads: Position
     memory: Memory  # without an axis for the batch
-    remembered: Int[Array, ""] | None  # with a memory limit: so many slots are in use
+    remembered: Int[Array, ""] | None  # with a memory limit: the number of slots in use
 
 
 class LieAccess(eqx.Module):
@@ -96,7 +96,10 @@ class LieAccess(eqx.Module):
         forget_bias: float | None = None,
         state_range: float = 1.0,
     ):
-        """`controller` takes the place of an LSTM of so many `cells`."""
+        """`controller` takes the place of the LSTM with `cells` cells."""
+        for name, size in (("inputs", inputs), ("cells", cells), ("memory_width", memory_width)):
+            if size < 1:
+                raise LantmError(f"{name} is {size}: give a whole number from 1 on")
         self.access = Access(
             geometry=geometry,
             weighting=weighting,
@@ -147,7 +150,7 @@ class LieAccess(eqx.Module):
     ) -> tuple[Float[Array, "time size"], LieAccessState]:
         """The controller's output at every step, and what is carried on.
 
-        Every step writes to the memory, or the first so many `writes`. Without a `memory_limit` the memory of the
+        Every step writes to the memory, or only the first `writes` steps. Without a `memory_limit` the memory of the
         state has grown by what was written; with one, the state keeps its shape, as `lax.scan` needs it.
         """
         time = xs.shape[0]
@@ -223,10 +226,10 @@ class LieAccess(eqx.Module):
 
 
 def forgetting(memory_limit: int | None, memory_drop: int) -> Policy:
-    """What a memory of so many at most forgets when it is full."""
+    """The policy of a memory with a limit, or without one."""
     return Grow() if memory_limit is None else DropOldest(memory_limit, memory_drop)
 
 
 def _more_slots(memory: Memory, room: int) -> Memory:
-    """The memory of one example with so many free slots behind it."""
+    """The memory of one example with `room` more free slots at its end."""
     return Memory(*(jnp.concatenate([field, jnp.zeros((room, *field.shape[1:]), field.dtype)]) for field in memory))

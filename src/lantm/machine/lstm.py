@@ -14,9 +14,9 @@ from lantm.errors import LantmError
 from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.linear import Linear, lstm_matrices
+from lantm.machine.lstm_stack import StackRun, StackWeights, run_stack
 from lantm.machine.model import Model, Output
 from lantm.machine.older_records import LSTM_CONSTANTS
-from lantm.machine.stack import StackRun, StackWeights, run_stack
 from lantm.machine.state import Schedule
 from lantm.records import drop_retired
 
@@ -26,11 +26,11 @@ class LstmConfig:
     """The LSTM baseline. The defaults are the paper's for copy."""
 
     layers: int = 4
-    """Layers, each reading the one below."""
+    """Number of layers, each reading the one below."""
     cells: int = 256
-    """Cells of a layer."""
+    """Number of cells per layer."""
     embedding: int = 7
-    """Numbers that stand for a symbol."""
+    """Size of a symbol's embedding."""
     learn_start: bool = True
     """Train the initial state; otherwise it stays as it was drawn."""
     weight_range: float | None = None

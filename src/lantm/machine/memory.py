@@ -2,7 +2,7 @@
 
 A memory is written into slots one after the other and nothing is ever overwritten, so the memory of any
 earlier time is a window of the final one. The backward pass rests on this: it keeps one memory, not one
-a step (see `lantm.machine.recurrence`).
+per step (see `lantm.machine.recurrence`).
 """
 
 import abc
@@ -58,7 +58,7 @@ class Policy(eqx.Module):
 
     @abc.abstractmethod
     def window(self, start: Window, written: Int[Array, "*times"]) -> Window:
-        """What is still remembered of a memory with window `start` when so many slots have been written since."""
+        """What is still remembered of a memory with window `start` after `written` more slots were written."""
 
 
 class Grow(Policy):

@@ -83,9 +83,9 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
         d_readings, d_hidden, d_cell, d_keys, d_actions = carry
         t = block.steps - 1 - i
         d_hidden = d_hidden + block.row(d_hiddens, t, every, size=cells, padded=block.cells)
-        said = block.said(block.row(saved.scalars, t, every, size=columns, padded=block.scalars))
+        emission = block.columns(block.row(saved.scalars, t, every, size=columns, padded=block.scalars))
         before = block.points(saved.keys, dimension, t), block.points(saved.actions, geometry.action_size, t)
-        moved, pull = jax.vjp(partial(move, access), said, *before)
+        moved, pull = jax.vjp(partial(move, access), emission, *before)
         found = read_back(t, moved.keys[: access.read_heads], moved.temperatures, d_readings)
         block.barrier()  # what one thread has added, others are about to read
         writing = jnp.broadcast_to(t < block.turn, (ROWS,))
@@ -110,10 +110,10 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
             d_raw_vectors.append(pull_vector(d_vector)[0])
             block.put_row(d_vectors, d_raw_vectors[w], t + 1, every, w, size=width)
         d_temperatures = [found[h][1] for h in heads] if moved.temperatures else []
-        d_said, d_keys, d_actions = pull(Moved(d_keys, d_actions, d_strengths, d_temperatures))
-        d_row = block.unsaid(d_said)
+        d_emission, d_keys, d_actions = pull(Moved(d_keys, d_actions, d_strengths, d_temperatures))
+        d_row = block.from_columns(d_emission)
         block.put_row(d_scalars, d_row, t + 1, every, size=columns)
-        d_hidden = d_hidden + weights.heard(t + 1, d_vectors, d_row, d_raw_vectors)
+        d_hidden = d_hidden + weights.hidden_cotangent(t + 1, d_vectors, d_row, d_raw_vectors)
 
         gate, forget, out, new = (block.row(saved.gates, t, every, g, size=cells, padded=block.cells) for g in range(4))
         old_cell = block.row(saved.cell, t, every, size=cells, padded=block.cells)
@@ -127,7 +127,7 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
         ]
         for g, d_sum in enumerate(d_sums):
             block.put_row(d_preactivations, d_sum, t, every, g, size=cells)
-        d_readings, d_hidden = weights.shares(t, d_preactivations, d_sums)
+        d_readings, d_hidden = weights.state_cotangents(t, d_preactivations, d_sums)
         return d_readings, d_hidden, d_cell * forget, d_keys, d_actions
 
     dtype = memory.strengths.dtype
@@ -150,7 +150,7 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
     def idle(t: Array, carry: Any) -> Any:
         for g in range(4):
             block.put_row(d_preactivations, jnp.zeros((ROWS, block.cells), dtype), t, every, g, size=cells)
-        after = jnp.where(t == sizes.time, 0, t + 1)  # the rows of what is said lie one later; none leads to row 0
+        after = jnp.where(t == sizes.time, 0, t + 1)  # rows of emissions lie one later; none leads to row 0
         block.put_row(d_scalars, jnp.zeros((ROWS, block.scalars), dtype), after, every, size=columns)
         for w in range(access.write_heads):
             block.put_row(d_vectors, jnp.zeros((ROWS, block.width), dtype), after, every, w, size=width)

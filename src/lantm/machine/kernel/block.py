@@ -71,7 +71,7 @@ class Block:
         self.store(ref, value, *index, pl.ds(self.zero, value.shape[1]), mask=mask)
 
     def matrix(self, ref: Any, start: int, sizes: tuple[int, int], *between: int) -> Array:
-        """A matrix of so many rows, from row `start` on, and columns, padded with zeros; `between` lies between."""
+        """A matrix of `sizes` from row `start` on, padded with zeros; `between` indexes the axes between its two."""
         shape = (padded(sizes[0]), padded(sizes[1]))
         rows, columns = pl.ds(self.zero + start, shape[0]), pl.ds(self.zero, shape[1])
         return self.load(ref, rows, *between, columns, mask=within(shape, {0: sizes[0], 1: sizes[1]}))
@@ -82,17 +82,17 @@ class Block:
     def dot_transposed(self, a: Array, b: Array) -> Array:
         return lax.dot_general(a, b, (((1,), (1,)), ((), ())), self.precision, a.dtype)
 
-    def said(self, scalars: Array) -> list[Array]:
-        """The numbers of a row of scalars, one by one."""
+    def columns(self, scalars: Array) -> list[Array]:
+        """The columns of a row of scalars, one by one."""
         column = lax.broadcasted_iota(jnp.int32, scalars.shape, 1)
         count = range(scalar_columns(self.access))
         return [jnp.sum(jnp.where(column == at, scalars, 0), axis=1) for at in count]
 
-    def unsaid(self, said: list[Array]) -> Array:
-        """Numbers for every problem, as a row of scalars."""
+    def from_columns(self, columns: list[Array]) -> Array:
+        """A row of scalars from its columns."""
         column = lax.broadcasted_iota(jnp.int32, (ROWS, self.scalars), 1)
-        row = jnp.zeros((ROWS, self.scalars), said[0].dtype)
-        for at, number in enumerate(said):
+        row = jnp.zeros((ROWS, self.scalars), columns[0].dtype)
+        for at, number in enumerate(columns):
             row = jnp.where(column == at, number[:, None], row)
         return row
 

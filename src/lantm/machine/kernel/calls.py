@@ -148,7 +148,7 @@ def forward(
 
 
 class Cotangents(NamedTuple):
-    """What the backward kernel finds; row t of scalars and vectors is of what was said in step t - 1."""
+    """What the backward kernel finds; row t of scalars and vectors is of the emission of step t - 1."""
 
     preactivations: Float[Array, "time+1 batch 4 cells"]
     scalars: Float[Array, "time+1 batch scalars"]

@@ -1,7 +1,7 @@
 """Functions of small arrays, computed number by number.
 
 Inside a kernel an array cannot be cut or put together, so a key cannot be an array with an axis of coordinates: it is
-a small NumPy array of large ones, one a coordinate, each with a number for every problem (or for every problem and
+a small NumPy array of large ones, one per coordinate, each with a number for every problem (or for every problem and
 memory). Geometries are written for arrays. `by_coordinates` makes of such a function one of small arrays of large
 ones: it looks at what the function does, and does the same to each number.
 """

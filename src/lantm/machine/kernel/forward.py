@@ -47,17 +47,17 @@ def forward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
     def step(t: Array, carry: Any) -> Any:
         readings, hidden, cell, keys, actions = carry
         gates = []
-        for g, share in enumerate(weights.sums(t, saved, readings, hidden)):
+        for g, share in enumerate(weights.gate_sums(t, saved, readings, hidden)):
             total = block.row(inputs, t, every, g, size=cells, padded=block.cells) + share
             gates.append(jnp.tanh(total) if g == 3 else jax.nn.sigmoid(total))
             block.put_row(saved.gates, gates[g], t, every, g, size=cells)
         cell = gates[1] * cell + gates[0] * gates[3]
         hidden = gates[2] * jnp.tanh(cell)
         block.put_row(saved.hidden, hidden, t + 1, every, size=cells)
-        scalars, vectors = weights.said(t + 1, saved.hidden, hidden)
+        scalars, vectors = weights.emission(t + 1, saved.hidden, hidden)
         scalars = scalars + scalar_bias[None]
         block.put_row(saved.scalars, scalars, t, every, size=columns)
-        keys, actions, strengths, temperatures = move(access, block.said(scalars), keys, actions)
+        keys, actions, strengths, temperatures = move(access, block.columns(scalars), keys, actions)
         writing = t < block.turn
         for w in range(access.write_heads):
             vector = vectors[w] + vector_bias[w][None]

@@ -12,7 +12,7 @@ from lantm.machine.kernel.coordinates import Numbers, by_coordinates
 
 
 class Moved(NamedTuple):
-    """Where the heads have moved, and what else the controller said to them; every number an array."""
+    """Where the heads have moved, and what else was emitted; every number an array."""
 
     keys: list[list[Array]]
     actions: list[list[Array]]
@@ -31,18 +31,18 @@ def small(values: Any, *shape: int) -> Numbers:
     return found
 
 
-def move(access: Access, said: list[Array], keys: list[list[Array]], actions: list[list[Array]]) -> Moved:
+def move(access: Access, emitted: list[Array], keys: list[list[Array]], actions: list[list[Array]]) -> Moved:
     """`Access.understand` and `Access.move`, without the vectors that are written."""
     geometry, heads = access.geometry, access.heads
     scalars = dataclasses.replace(access, memory_width=0)
 
-    def moved(said: Array, keys: Array, actions: Array) -> Any:
-        emission = scalars.understand(said)
+    def moved(emitted: Array, keys: Array, actions: Array) -> Any:
+        emission = scalars.understand(emitted)
         position = scalars.move(emission, Position(keys, actions))
         return *position, emission.strengths, emission.temperatures
 
     before = small(keys, heads, geometry.key_size), small(actions, heads, geometry.action_size)
-    keys_, actions_, strengths, temperatures = by_coordinates(moved, small(said, len(said)), *before)
+    keys_, actions_, strengths, temperatures = by_coordinates(moved, small(emitted, len(emitted)), *before)
     warmth = [] if temperatures is None else temperatures.tolist()
     return Moved(keys_.tolist(), actions_.tolist(), strengths.tolist(), warmth)
 

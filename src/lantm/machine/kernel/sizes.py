@@ -40,7 +40,7 @@ class Saved(NamedTuple):
     keys: Float[Array, "time+1 batch heads key"]
     actions: Float[Array, "time+1 batch heads action"]
     gates: Float[Array, "time batch 4 cells"]
-    scalars: Float[Array, "time batch scalars"]  # what the controller said to the heads, but for vectors
+    scalars: Float[Array, "time batch scalars"]  # the emissions, but for vectors
     vectors: Float[Array, "time batch write_heads width"]  # the vectors it wrote, before they were squashed
     totals: Float[Array, "time batch read_heads"]  # the sums that read weights were divided by
     nearest: Float[Array, "time batch read_heads"]  # the smallest distances, where the weighting asks for them

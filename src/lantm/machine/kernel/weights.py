@@ -29,19 +29,19 @@ class Products(abc.ABC):
         self.hidden_start = block.access.read_heads * self.width  # the row of `recurrent` where hidden states begin
 
     @abc.abstractmethod
-    def sums(self, t: Array, stored: Any, readings: list[Array], hidden: Array) -> list[Array]:
+    def gate_sums(self, t: Array, stored: Any, readings: list[Array], hidden: Array) -> list[Array]:
         """What the state before step t, in row t of `stored`, adds to each gate."""
 
     @abc.abstractmethod
-    def said(self, t: Array, stored: Any, hidden: Array) -> tuple[Array, list[Array]]:
-        """The scalars and vectors, without biases, of a hidden state in row t of `stored`."""
+    def emission(self, t: Array, stored: Any, hidden: Array) -> tuple[Array, list[Array]]:
+        """The scalars and vectors of an emission, without biases, from a hidden state in row t of `stored`."""
 
     @abc.abstractmethod
-    def heard(self, t: Array, stored: Any, d_scalars: Array, d_vectors: list[Array]) -> Array:
+    def hidden_cotangent(self, t: Array, stored: Any, d_scalars: Array, d_vectors: list[Array]) -> Array:
         """The hidden state's cotangent, from those of scalars and of vectors, which are in row t of `stored`."""
 
     @abc.abstractmethod
-    def shares(self, t: Array, stored: Any, d_sums: list[Array]) -> tuple[list[Array], Array]:
+    def state_cotangents(self, t: Array, stored: Any, d_sums: list[Array]) -> tuple[list[Array], Array]:
         """The cotangents of readings and hidden state from those of the gates' sums, in row t of `stored`."""
 
 
@@ -58,25 +58,25 @@ class Held(Products):
         self.of_scalars = matrix(scalars, 0, (cells, self.columns))
         self.of_vectors = [matrix(vectors, 0, (cells, width), w) for w in self.write_heads]
 
-    def sums(self, t: Array, stored: Any, readings: list[Array], hidden: Array) -> list[Array]:
+    def gate_sums(self, t: Array, stored: Any, readings: list[Array], hidden: Array) -> list[Array]:
         dot = self.block.dot
         found = [dot(hidden, weights) for weights in self.of_hidden]
         for reading, of_reading in zip(readings, self.of_readings, strict=True):
             found = [total + dot(reading, weights) for total, weights in zip(found, of_reading, strict=True)]
         return found
 
-    def said(self, t: Array, stored: Any, hidden: Array) -> tuple[Array, list[Array]]:
+    def emission(self, t: Array, stored: Any, hidden: Array) -> tuple[Array, list[Array]]:
         dot = self.block.dot
         return dot(hidden, self.of_scalars), [dot(hidden, weights) for weights in self.of_vectors]
 
-    def heard(self, t: Array, stored: Any, d_scalars: Array, d_vectors: list[Array]) -> Array:
+    def hidden_cotangent(self, t: Array, stored: Any, d_scalars: Array, d_vectors: list[Array]) -> Array:
         dot = self.block.dot_transposed
         found = dot(d_scalars, self.of_scalars)
         for d_vector, weights in zip(d_vectors, self.of_vectors, strict=True):
             found = found + dot(d_vector, weights)
         return found
 
-    def shares(self, t: Array, stored: Any, d_sums: list[Array]) -> tuple[list[Array], Array]:
+    def state_cotangents(self, t: Array, stored: Any, d_sums: list[Array]) -> tuple[list[Array], Array]:
         dot = self.block.dot_transposed
 
         def share(of_gates: list[Array]) -> Array:
@@ -89,7 +89,7 @@ class Held(Products):
 class Streamed(Products):
     """A strip at a time, from the cache: more traffic, but there is room for large matrices."""
 
-    def sums(self, t: Array, stored: Any, readings: list[Array], hidden: Array) -> list[Array]:
+    def gate_sums(self, t: Array, stored: Any, readings: list[Array], hidden: Array) -> list[Array]:
         self.block.barrier()
         found = [jnp.zeros((ROWS, self.block.cells), hidden.dtype) for _ in range(4)]
         sources = [((stored.reading, t, slice(None), h), h * self.width, self.width) for h in self.read_heads]
@@ -98,7 +98,7 @@ class Streamed(Products):
             found = self._forward(source, size, wanted, found)
         return found
 
-    def said(self, t: Array, stored: Any, hidden: Array) -> tuple[Array, list[Array]]:
+    def emission(self, t: Array, stored: Any, hidden: Array) -> tuple[Array, list[Array]]:
         self.block.barrier()
         wanted = [
             (self.scalars, 0, self.columns, ()),
@@ -108,7 +108,7 @@ class Streamed(Products):
         scalars, *vectors = self._forward((stored, t, slice(None)), self.cells, wanted, nothing)
         return scalars, vectors
 
-    def heard(self, t: Array, stored: Any, d_scalars: Array, d_vectors: list[Array]) -> Array:
+    def hidden_cotangent(self, t: Array, stored: Any, d_scalars: Array, d_vectors: list[Array]) -> Array:
         self.block.barrier()
         found = self.block.dot_transposed(d_scalars, self.block.matrix(self.scalars, 0, (self.cells, self.columns)))
         for w in self.write_heads:
@@ -116,7 +116,7 @@ class Streamed(Products):
             [found] = self._back(source, self.width, [(self.vectors, 0, self.cells, (w,))], [found])
         return found
 
-    def shares(self, t: Array, stored: Any, d_sums: list[Array]) -> tuple[list[Array], Array]:
+    def state_cotangents(self, t: Array, stored: Any, d_sums: list[Array]) -> tuple[list[Array], Array]:
         self.block.barrier()
         sizes = [(h * self.width, self.width) for h in self.read_heads] + [(self.hidden_start, self.cells)]
         found = [jnp.zeros((ROWS, padded(size)), d_sums[0].dtype) for _, size in sizes]

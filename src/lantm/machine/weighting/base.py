@@ -70,7 +70,7 @@ class Weighting(eqx.Module):
     def convex(self) -> bool:
         """Whether affinities are convex in the squared distance, the less curved the farther away.
 
-        The index over the memory rests on it (`lantm.machine.expansion`).
+        The index over the memory rests on it (`lantm.machine.index.expansion`).
         """
         return False
 

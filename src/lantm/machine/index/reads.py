@@ -2,8 +2,8 @@
 
 Memories are grouped in blocks of consecutive slots, and every block has a summary. A read looks at all summaries,
 reads exactly the few blocks whose summaries could be most wrong, and takes the others by their summaries (see
-`lantm.machine.expansion`). Consecutive writes are near one another, since heads move by steps; but only speed relies
-on it: what a read could be off by is computed with every read.
+`lantm.machine.index.expansion`). Consecutive writes are near one another, since heads move by steps; but only speed
+relies on it: what a read could be off by is computed with every read.
 """
 
 import dataclasses
@@ -18,8 +18,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from lantm.errors import LantmError
 from lantm.geometry import EuclideanGeometry, Geometry
-from lantm.machine.blocks import Slots, Store
-from lantm.machine.expansion import Query, Span, expand, look
+from lantm.machine.index.blocks import Slots, Store
+from lantm.machine.index.expansion import Query, Span, expand, look
 from lantm.machine.weighting import Weighting
 
 

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from lantm.machine.blocks import FARTHEST, Summaries
+from lantm.machine.index.blocks import FARTHEST, Summaries
 from lantm.machine.weighting import Weighting
 
 
