@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 from lantm.machine import by_kernels, by_loops
 from lantm.machine.access import Access
 from lantm.machine.backend import Backend, choose_kernels
-from lantm.machine.folding import foldable
+from lantm.machine.folding import SHARED, foldable
 from lantm.machine.loops import get_row
 from lantm.machine.memory import Memory, Policy, Window
 from lantm.machine.state import Machinery, Path, Pulled, Schedule, State, Weights
@@ -51,26 +51,26 @@ def recur(
 
 
 # Where the batch lies in what goes into a run and comes out of it: time is first, or the batch is.
-_SCHEDULE = Schedule(None, 0, None)  # type: ignore[arg-type]
+_SCHEDULE: Any = Schedule(SHARED, 0, SHARED)  # type: ignore[arg-type]
+_COTANGENT: Any = Path(1, 1, 0, 0, SHARED)  # type: ignore[arg-type]
+_PULLED: Any = Pulled(1, 1, 0, 0)  # type: ignore[arg-type]
 
 
 @lru_cache
 def _forward(machinery: Machinery) -> Callable[..., Any]:
     engine = by_loops.forward if machinery.kernels is None else by_kernels.forward
-    return foldable(partial(engine, machinery), (None, 1, 0, 0, None, _SCHEDULE), (1, 0))
+    return foldable(partial(engine, machinery), (SHARED, 1, 0, 0, SHARED, _SCHEDULE), (1, 0))
 
 
 @lru_cache
 def _backward_by_loops(machinery: Machinery) -> Callable[..., Pulled]:
-    cotangent = Path(1, 1, 0, 0, None)  # type: ignore[arg-type]
-    in_axes = (None, 0, 1, 0, None, _SCHEDULE, cotangent)
-    return foldable(partial(by_loops.backward, machinery), in_axes, Pulled(1, 1, 0, 0))  # type: ignore[arg-type]
+    in_axes = (SHARED, 0, 1, 0, SHARED, _SCHEDULE, _COTANGENT)
+    return foldable(partial(by_loops.backward, machinery), in_axes, _PULLED)
 
 
 @lru_cache
 def _backward_by_kernels(machinery: Machinery) -> Callable[..., Pulled]:
-    in_axes = (None, 1, 0, None, _SCHEDULE, 1)
-    return foldable(partial(by_kernels.backward, machinery), in_axes, Pulled(1, 1, 0, 0))  # type: ignore[arg-type]
+    return foldable(partial(by_kernels.backward, machinery), (SHARED, 1, 0, SHARED, _SCHEDULE, 1), _PULLED)
 
 
 def _run(
