@@ -117,9 +117,14 @@ def test_an_epoch_begins_anew(text_experiment: Make, corpus: Corpus) -> None:
     elsewhere = learner._replace(carried=read(learner, material, 0, 5).carried)
     again = read(elsewhere, material, 0, 1)
     np.testing.assert_array_equal(again.losses, first.losses)
-    assert np.abs(np.asarray(first.model.start.hidden - learner.model.start.hidden)).max() > 1e-3
+    assert (
+        np.abs(
+            np.asarray(first.model.layer.controller.start.hidden - learner.model.layer.controller.start.hidden)
+        ).max()
+        > 1e-3
+    )
     second = read(first, material, 1, 2)
-    np.testing.assert_array_equal(second.model.start.hidden, first.model.start.hidden)
+    np.testing.assert_array_equal(second.model.layer.controller.start.hidden, first.model.layer.controller.start.hidden)
 
 
 def test_clipping(text_experiment: Make, corpus: Corpus) -> None:
