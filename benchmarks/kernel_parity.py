@@ -42,8 +42,8 @@ ROUNDING = 2.0**-22  # of a weight: a change in its last digit
 
 def cases() -> Iterator[dict[str, Any]]:
     """Every geometry with every weighting; 4 numbers of heads and 3 sizes, in step, meet all of them."""
-    for number, geometry in enumerate(GEOMETRIES):
-        for other, weighting in enumerate(WEIGHTINGS):
+    for other, weighting in enumerate(WEIGHTINGS):  # so the first third of them has every geometry
+        for number, geometry in enumerate(GEOMETRIES):
             read_heads, write_heads = HEADS[(number + other) % len(HEADS)]
             cells, memory_width = SIZES[(number + 2 * other) % len(SIZES)]
             yield {
