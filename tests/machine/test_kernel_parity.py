@@ -14,7 +14,7 @@ from lantm.machine.backend import SERVED
 FILE = pathlib.Path(__file__).parents[2] / "results" / "kernel-parity.json"
 # Rounding alone, over a few dozen steps: of float32, and of products in TF32, which has 10 bits.
 TOLERANCES = {"highest": 1e-3, "tensorfloat32": 5e-2}
-# The stored comparison has the first nine of its thirty cases: rerun the benchmark on a GPU and shorten this list.
+# The stored comparison has nine of its thirty cases: rerun the benchmark on a GPU and shorten this list.
 NOT_YET_COMPARED = {Disk, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere}
 COMPARED_KEY_SIZE = 3
 
