@@ -1,7 +1,16 @@
 """How well a machine does: scores and perplexities, the best seed by them, and what a machine did step by step."""
 
 from lantm.evaluation.answer import Answer, Prediction, answer, predict
-from lantm.evaluation.examiner import Draw, Examiner, ProblemExaminer, TextExaminer, choosing, reporting
+from lantm.evaluation.examiner import (
+    Draw,
+    Examiner,
+    Hard,
+    ProblemExaminer,
+    TextExaminer,
+    choosing,
+    reporting,
+    side_by_side,
+)
 from lantm.evaluation.interval import wilson
 from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, merits, rounded
 from lantm.evaluation.perplexity import Perplexity
@@ -14,6 +23,7 @@ __all__ = [
     "Approach",
     "Draw",
     "Examiner",
+    "Hard",
     "Heads",
     "Marks",
     "Measured",
@@ -35,6 +45,7 @@ __all__ = [
     "record",
     "reporting",
     "rounded",
+    "side_by_side",
     "stride",
     "wilson",
 ]
