@@ -9,16 +9,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch, mixed
 from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, side_by_side
 from lantm.evaluation import reading as text_reading
 from lantm.evaluation.examiner import PARTS
 from lantm.evaluation.surprise import total_surprise
-from lantm.machine import Model
+from lantm.machine import Model, Noise
 from lantm.machine.loops import get_row
-from lantm.randomness import EVALUATE, HARD, TEST, TRAIN, seed_key, shared_key
+from lantm.randomness import EVALUATE, HARD, NOISE, TEST, TRAIN, seed_key, shared_key
 from lantm.tasks import Source, Task, Text
 from lantm.tasks.pieces import Pieces
 from lantm.training.experiment import Experiment
@@ -86,21 +86,28 @@ class ProblemMaterial(Material):
     def begin(self, model: Model) -> None:
         """Nothing: problems are independent."""
 
-    def take(self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Batch:
+    def take(
+        self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]
+    ) -> tuple[Batch, PRNGKeyArray]:
+        """Problems, and the key of the noise."""
         recipe, task = self._recipe, self._task
         keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
         lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key))(keys)
         lengths = lengths if recipe.mixed_lengths else lengths[0]
         longest = task.train_lengths.largest
-        random = task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
-        if not recipe.hard_share:
-            return random
-        share_key, hard_key = jax.random.split(seed_key(seed, HARD, TRAIN, epoch, at))
-        chosen = jax.random.bernoulli(share_key, recipe.hard_share, (recipe.batch_size,))
-        return mixed(chosen, task.sample_hard(hard_key, recipe.batch_size, lengths, longest), random)
+        problems = task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
+        if recipe.hard_share:
+            share_key, hard_key = jax.random.split(seed_key(seed, HARD, TRAIN, epoch, at))
+            chosen = jax.random.bernoulli(share_key, recipe.hard_share, (recipe.batch_size,))
+            problems = mixed(chosen, task.sample_hard(hard_key, recipe.batch_size, lengths, longest), problems)
+        return problems, seed_key(seed, NOISE, epoch, at)
 
-    def loss(self, model: Model, given: Batch, carried: PyTree, at: Int[Array, ""]) -> tuple[Float[Array, ""], PyTree]:
-        return negative_log_likelihood(answer(model, given)), carried
+    def loss(
+        self, model: Model, given: tuple[Batch, PRNGKeyArray], carried: PyTree, at: Int[Array, ""]
+    ) -> tuple[Float[Array, ""], PyTree]:
+        problems, key = given
+        noise = Noise(key, self._recipe.noise) if self._recipe.noise else None
+        return negative_log_likelihood(answer(model, problems, noise=noise)), carried
 
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
         scales = sorted({*self._recipe.test_scales, *self._recipe.test_hard_scales})

@@ -64,6 +64,8 @@ class Recipe:
     """Fraction of lengths drawn at the current maximum; the rest are uniform. 0: all uniform up to the maximum."""
     hard_share: float = 0.0
     """Fraction of training problems that are hard ones, such as long carries and repeated symbols."""
+    noise: float = 0.0
+    """Standard deviation of what is added to the controller's preactivations in training (not in tests)."""
     test_every: int = 20
     """Epochs between tests."""
     test_batches: int = 100
@@ -89,6 +91,8 @@ class Recipe:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to below 1")
         if not 0 < self.plateau_factor <= 1:
             raise LantmError(f"plateau_factor is {self.plateau_factor}: give a number above 0, at most 1")
+        if not 0 <= self.noise < math.inf:
+            raise LantmError(f"noise is {self.noise}: give a number from 0 on")
         for name in ("curriculum", "curriculum_focus", "hard_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
