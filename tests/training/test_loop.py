@@ -129,16 +129,19 @@ def test_shorter_scales_may_come_first(tiny: Experiment, monkeypatch: pytest.Mon
 def test_hard_problems_choose_weights_after_random_ones_of_their_length(
     tiny: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Solved in a row, from the shortest on: 1x alone, then 1x and 1x hard, then 1x and all longer ones."""
+    """Solved in a row, from the shortest on, are one in epoch 2, two in epoch 4 and none in epoch 6."""
     coarse = {
         2: {"1x": 100.0, "1x hard": 0.0, "2x": 100.0, "2x hard": 100.0},
         4: {"1x": 100.0, "1x hard": 100.0, "2x": 0.0, "2x hard": 0.0},
         6: {"1x": 0.0, "1x hard": 100.0, "2x": 100.0, "2x hard": 100.0},
     }
+    random_before_hard = {4: {"1x": 100.0}, 6: {"1x hard": 100.0}}
     recipe = dataclasses.replace(tiny.recipe, test_scales=(2, 1), test_hard_scales=(2, 1), shorter_first=True)
     result = trained_with(coarse, dataclasses.replace(tiny, recipe=recipe), monkeypatch)
     assert result.learners.best_epoch.tolist() == [4] * 4
     assert result.tests.keys() == {"1x", "1x hard", "2x", "2x hard"}
+    result = trained_with(random_before_hard, dataclasses.replace(tiny, recipe=recipe), monkeypatch)
+    assert result.learners.best_epoch.tolist() == [4] * 4
     recipe = dataclasses.replace(recipe, shorter_first=False)
     result = trained_with(coarse, dataclasses.replace(tiny, recipe=recipe), monkeypatch)
     assert result.learners.best_epoch.tolist() == [6] * 4, "all count alike, and the later wins a tie"
