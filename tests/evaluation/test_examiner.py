@@ -11,6 +11,7 @@ from lantm.batch import Batch
 from lantm.evaluation import Draw, Hard, ProblemExaminer, Scores, choosing, reporting, side_by_side
 from lantm.machine import Backend, Model, Output, Schedule
 from lantm.machine.model import Linear
+from lantm.machine.state import Noise
 from lantm.randomness import EVALUATE, TEST, TRAIN, seed_key
 from lantm.tasks import Copy, Lengths
 
@@ -40,7 +41,9 @@ class Crib(Model):
         self.until = jnp.asarray(float(until))
         self.constant = jnp.asarray(float(constant))
 
-    def features(self, batch: Batch, backend: Backend = "auto") -> Float[Array, "time batch vocabulary"]:
+    def features(
+        self, batch: Batch, backend: Backend = "auto", noise: Noise | None = None
+    ) -> Float[Array, "time batch vocabulary"]:
         traced.append("once more")
         jax.debug.callback(lambda inputs: problems.append(np.asarray(inputs)), batch.inputs)
         place = jnp.cumsum(batch.mask, axis=0) - 1
@@ -168,7 +171,9 @@ def test_what_is_chosen_by_is_not_what_is_reported(long: ProblemExaminer) -> Non
 class OnlyHard(Crib):
     """One that knows the answer wherever all symbols are equal, and no other."""
 
-    def features(self, batch: Batch, backend: Backend = "auto") -> Float[Array, "time batch vocabulary"]:
+    def features(
+        self, batch: Batch, backend: Backend = "auto", noise: Noise | None = None
+    ) -> Float[Array, "time batch vocabulary"]:
         traced.append("once more")
         at = jnp.arange(len(batch.inputs))[:, None]
         reading = (at >= 1) & (at < batch.writes)
