@@ -1,14 +1,17 @@
 """How well a machine does: scores and perplexities, the best seed by them, and what a machine did step by step."""
 
 from lantm.evaluation.answer import Answer, Prediction, answer, predict
+from lantm.evaluation.exact_match import RANDOM, Watch, verify
 from lantm.evaluation.examiner import Draw, Examiner, ProblemExaminer, TextExaminer, choosing, reporting
 from lantm.evaluation.interval import wilson
 from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, merits, rounded
 from lantm.evaluation.perplexity import Perplexity
 from lantm.evaluation.recording import Approach, Heads, Memories, Recording, approach, record, stride
 from lantm.evaluation.scores import Marks, Scores, mark
+from lantm.evaluation.verification import Mistake, Part, Tally, Verification
 
 __all__ = [
+    "RANDOM",
     "SOLVED",
     "Answer",
     "Approach",
@@ -18,13 +21,18 @@ __all__ = [
     "Marks",
     "Measured",
     "Memories",
+    "Mistake",
+    "Part",
     "Perplexity",
     "Prediction",
     "ProblemExaminer",
     "Recording",
     "Score",
     "Scores",
+    "Tally",
     "TextExaminer",
+    "Verification",
+    "Watch",
     "answer",
     "approach",
     "best_seed",
@@ -36,5 +44,6 @@ __all__ = [
     "reporting",
     "rounded",
     "stride",
+    "verify",
     "wilson",
 ]

@@ -18,7 +18,7 @@ from lantm.tasks.lengths import Length, Lengths
 Count = TypeVar("Count", int, Int[Array, ""])
 AnyTask = TypeVar("AnyTask", bound="Task")
 
-LONGEST_TEXT = 100_000  # characters: far beyond what any machine solves, few enough to be refused at once
+LONGEST = 1_000_000  # symbols or digits of a problem: what is longer is refused at once
 
 
 class Task(eqx.Module):
@@ -41,7 +41,7 @@ class Task(eqx.Module):
     """How the end of output is shown."""
     usual_scales: ClassVar[tuple[int, ...]] = (1, 2, 4)
     """The multiples of the training lengths to test at by default."""
-    longest_length: ClassVar[int] = LONGEST_TEXT
+    longest_length: ClassVar[int] = LONGEST
     """The largest length of a problem."""
 
     # What your own task defines; each of the three properties may be a field.
@@ -197,7 +197,7 @@ class Task(eqx.Module):
         return inputs, targets, (at >= 0) & (at <= output_size)
 
 
-def check_text(name: str, text: str, longest: int = LONGEST_TEXT) -> None:
+def check_text(name: str, text: str, longest: int) -> None:
     """Raises a `LantmError` if a text has more than `longest` characters."""
     if len(text) > longest:
         raise LantmError(f"{name} takes up to {longest:,} characters, not {len(text):,}: shorten the text")

@@ -91,11 +91,16 @@ class SizedTask(Task):
     @final
     def encode(self, text: str) -> Batch:
         """A batch of the one problem written in `text`; see `Task.encode`."""
-        check_text(self.name, text)
+        check_text(self.name, text, 2 * self.input_size(self.longest_length))  # half of them blanks
         symbols = self.read(text)
         if not symbols:
             raise LantmError(f"{self.name} has nothing to work on: give it at least one symbol")
-        return self.layout(jnp.asarray([symbols]), self._length_of_input(len(symbols)))
+        length = self._length_of_input(len(symbols))
+        if length > self.longest_length:
+            raise LantmError(
+                f"{self.name} has problems up to length {self.longest_length:,}, not {length:,}: shorten it"
+            )
+        return self.layout(jnp.asarray([symbols]), length)
 
     def _length_of_input(self, size: int) -> int:
         """The length of problems with `size` input symbols: the inverse of `input_size`."""
