@@ -1,19 +1,21 @@
 """The arithmetic tasks: numbers digit by digit, the least significant digit first (section 4.1)."""
 
 import decimal
+import functools
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, final
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from lantm.errors import LantmError
 from lantm.tasks.base import Count
+from lantm.tasks.hard_numbers import NUMBERS, PAIRS, Pair
 from lantm.tasks.lengths import Lengths
-from lantm.tasks.sized import SizedTask
+from lantm.tasks.sized import HardDraw, SizedTask
 
 
 class NumberTask(SizedTask):
@@ -75,6 +77,10 @@ class Double(NumberTask):
         number = self.read_number(text)
         return plain_sum(number, number)
 
+    def hard_draws(self) -> Mapping[str, HardDraw]:
+        """The numbers of `lantm.tasks.hard_numbers`, and patterns of digits."""
+        return {**NUMBERS, **self.pattern_draws()}
+
 
 class Addition(NumberTask):
     """x and y in k digits each, interleaved, give x + y in k + 1 digits.
@@ -113,11 +119,22 @@ class Addition(NumberTask):
         """The sum of the two numbers."""
         return plain_sum(*self._read_numbers(text))
 
+    def hard_draws(self) -> Mapping[str, HardDraw]:
+        """The pairs of `lantm.tasks.hard_numbers`."""
+        return {name: functools.partial(_draw_pair, pair) for name, pair in PAIRS.items()}
+
     def _read_numbers(self, text: str) -> tuple[str, str]:
         left, plus, right = text.partition("+")
         if not plus:
             raise LantmError(f"addition needs two numbers, not {reprlib.repr(text)}: write them as '423 + 94'")
         return self.read_number(left), self.read_number(right)
+
+
+def _draw_pair(pair: Pair, key: PRNGKeyArray, length: Int[Array, ""], room: int) -> Int[Array, " {room}"]:
+    """The digits of two numbers, interleaved in random order."""
+    key, order_key = jax.random.split(key)
+    numbers = jnp.stack(pair(key, length, room // 2), axis=1)
+    return jnp.where(jax.random.bernoulli(order_key), numbers, numbers[:, ::-1]).reshape(-1)
 
 
 # Whether a run of digits generates a carry, and whether it propagates one.

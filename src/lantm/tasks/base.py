@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, SupportsInt, TypeVar, final
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
@@ -74,6 +75,21 @@ class Task(eqx.Module):
         problem depends on the key, its index in the batch and its length, not on `capacity_length` or
         `batch_size`.
         """
+
+    @property
+    def hard_kinds(self) -> tuple[str, ...]:
+        """The names of the kinds of hard problems: those that people try and that random problems hardly ever are."""
+        return ()
+
+    def sample_hard(
+        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: str | None = None
+    ) -> Batch:
+        """Hard problems, like `sample`: each of a random kind (see `draw_kinds`), or all of the given one.
+
+        A task without `hard_kinds` gives ordinary problems.
+        """
+        self.draw_kinds(key, batch_size, kind)
+        return self.sample(key, batch_size, length, capacity_length)
 
     @abc.abstractmethod
     def encode(self, text: str) -> Batch:
@@ -167,6 +183,18 @@ class Task(eqx.Module):
     # Problems.
 
     @final
+    def draw_kinds(self, key: PRNGKeyArray, batch_size: int, kind: str | None = None) -> Int[Array, " {batch_size}"]:
+        """The kind of each problem that `sample_hard` draws by the same key, as an index of `hard_kinds`."""
+        if kind is not None:
+            if kind not in self.hard_kinds:
+                known = f"known are {', '.join(self.hard_kinds)}" if self.hard_kinds else "it has none"
+                raise LantmError(f"{self.name} has no hard problems of the kind {kind!r}: {known}")
+            return jnp.full((batch_size,), self.hard_kinds.index(kind), "int32")
+        kinds = max(1, len(self.hard_kinds))
+        kind_keys, _ = hard_keys(key, batch_size)
+        return jax.vmap(lambda key: jax.random.randint(key, (), 0, kinds, dtype="int32"))(kind_keys)
+
+    @final
     def decode_answer(self, symbols: Iterable[SupportsInt]) -> str:
         """An answer as a person would write it, up to the first `<e>`; other markers are displayed.
 
@@ -195,6 +223,12 @@ class Task(eqx.Module):
         answer = jnp.take(output, at, mode="clip")
         targets = jnp.where((at >= 0) & (at < output_size), answer, self.end_of_output)
         return inputs, targets, (at >= 0) & (at <= output_size)
+
+
+def hard_keys(key: PRNGKeyArray, batch_size: int) -> tuple[Key[Array, " {batch_size}"], Key[Array, " {batch_size}"]]:
+    """The keys that choose the kind of each hard problem, and those that draw the problems."""
+    keys = jax.vmap(jax.random.split)(jax.random.split(key, batch_size))
+    return keys[:, 0], keys[:, 1]
 
 
 def check_text(name: str, text: str, longest: int) -> None:

@@ -1,6 +1,6 @@
 """The permutation tasks: the output holds the symbols of the input in another order (section 4.1)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, final
 
 import equinox as eqx
@@ -10,7 +10,7 @@ from jaxtyping import Array, Int
 from lantm.errors import LantmError
 from lantm.tasks.base import Count
 from lantm.tasks.lengths import Lengths
-from lantm.tasks.sized import SizedTask
+from lantm.tasks.sized import HardDraw, SizedTask
 
 PRINTABLE_ASCII = "".join(map(chr, range(ord(" "), ord("~") + 1)))
 GREEK_LETTERS = "αβγδεζηθκλμξπρστφχψωΓΔΘΛΞΠΣΦΨΩ"  # those unlike Latin letters
@@ -34,6 +34,10 @@ class SequenceTask(SizedTask):
     def output_size(self, length: Count) -> Count:
         """As many symbols as in the input, unless a task says otherwise."""
         return self.input_size(length)
+
+    def hard_draws(self) -> Mapping[str, HardDraw]:
+        """Patterns of symbols, unless a task says otherwise."""
+        return self.pattern_draws()
 
     @final
     def read(self, text: str) -> list[int]:

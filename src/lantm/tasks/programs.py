@@ -8,11 +8,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.base import Count, Task
+from lantm.tasks.base import Count, Task, hard_keys
 from lantm.tasks.grammar import (
     ALPHABET,
     KINDS,
@@ -97,7 +97,22 @@ class Programs(Task):
 
         So all seeds of a training run for the same number of steps, as on problems of one size.
         """
-        batch: Batch = _sample(self, key, jnp.asarray(length, dtype="int32"), batch_size, capacity_length)
+        keys = jax.random.split(key, batch_size)
+        batch: Batch = _sample(self, keys, jnp.asarray(length, dtype="int32"), capacity_length)
+        return batch
+
+    @property
+    def hard_kinds(self) -> tuple[str, ...]:
+        """What is special about the operands; the kinds of programs are as in `sample`."""
+        return HARD_OPERANDS
+
+    def sample_hard(
+        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: str | None = None
+    ) -> Batch:
+        """Random programs with hard operands; see `Task.sample_hard`."""
+        kinds = self.draw_kinds(key, batch_size, kind)
+        _, keys = hard_keys(key, batch_size)
+        batch: Batch = _sample(self, keys, jnp.asarray(length, dtype="int32"), capacity_length, kinds)
         return batch
 
     def encode(self, text: str) -> Batch:
@@ -171,12 +186,42 @@ def _digits(number: Int[Array, "*numbers"]) -> tuple[Int[Array, "*numbers 10"], 
     return number // _POWERS % 10, jnp.maximum(1, jnp.sum(number >= _POWERS, axis=-1, dtype="int32"))
 
 
-def _draw(task: Programs, key: PRNGKeyArray, digits: Int[Array, ""], room: int) -> _Drawn:
-    """A random program."""
+HARD_OPERANDS = ("zeros", "ones", "nines", "equal", "neighbours", "edges")
+"""Operands that are all 0, 1 or 99..9, the same number, at most 1 apart, or each one of 0, 1, 10..0 and 99..9."""
+
+
+def _hard_operands(
+    key: PRNGKeyArray, operands: Int[Array, " 4"], digits: Int[Array, ""], kind: Int[Array, ""]
+) -> Int[Array, " 4"]:
+    """The operands of a hard program, from those of a random one."""
+    neighbour_key, edge_key = jax.random.split(key)
+    powers = jnp.asarray(_POWERS)
+    most = powers[digits] - 1
+    neighbours = operands[0] + jax.random.randint(neighbour_key, (4,), -1, 1, dtype="int32")
+    edges = jnp.stack([jnp.zeros_like(most), jnp.ones_like(most), powers[digits - 1], most])
+    drawn = {
+        "zeros": jnp.zeros_like(operands),
+        "ones": jnp.ones_like(operands),
+        "nines": jnp.broadcast_to(most, (4,)),
+        "equal": jnp.broadcast_to(operands[0], (4,)),
+        "neighbours": neighbours,
+        "edges": edges[jax.random.randint(edge_key, (4,), 0, len(edges))],
+    }
+    return jnp.stack([drawn[name] for name in HARD_OPERANDS])[kind]
+
+
+def _draw(
+    task: Programs, key: PRNGKeyArray, digits: Int[Array, ""], room: int, kind: Int[Array, ""] | None = None
+) -> _Drawn:
+    """A random program, or one with hard operands of a kind."""
+    if kind is not None:
+        key, hard_key = jax.random.split(key)
     form_key, operand_key, small_key, variable_key = jax.random.split(key, 4)
     forms = jnp.asarray(list(choices(task.chosen_kinds)))
     form = jax.random.choice(form_key, forms)
     operands = jax.random.randint(operand_key, (4,), 1, jnp.asarray(_POWERS)[digits], dtype="int32")
+    if kind is not None:
+        operands = _hard_operands(hard_key, operands, digits, kind)
     small = jax.random.randint(small_key, (), 1, SMALL * digits + 1, dtype="int32")
     variable = jax.random.choice(variable_key, jnp.asarray(_VARIABLES))
 
@@ -206,17 +251,24 @@ def _draw(task: Programs, key: PRNGKeyArray, digits: Int[Array, ""], room: int) 
 
 
 # Compiled as a whole, since every operation would otherwise be compiled separately for a new shape.
-@functools.partial(jax.jit, static_argnames=("task", "batch_size", "longest"))
-def _sample(task: Programs, key: PRNGKeyArray, length: Int[Array, "*batch"], batch_size: int, longest: int) -> Batch:
+@functools.partial(jax.jit, static_argnames=("task", "longest"))
+def _sample(
+    task: Programs,
+    keys: Key[Array, " batch"],
+    length: Int[Array, ""] | Int[Array, " batch"],
+    longest: int,
+    kinds: Int[Array, " batch"] | None = None,
+) -> Batch:
     capacity, write_capacity = task.capacity(longest), task.writes(longest)
 
-    def one(key: PRNGKeyArray, digits: Int[Array, ""]) -> tuple[Array, Array, Array, Array]:
-        drawn = _draw(task, key, digits, write_capacity - 1)
+    def one(
+        key: PRNGKeyArray, digits: Int[Array, ""], kind: Int[Array, ""] | None
+    ) -> tuple[Array, Array, Array, Array]:
+        drawn = _draw(task, key, digits, write_capacity - 1, kind)
         return *task.place(drawn.text, drawn.size, drawn.answer, drawn.answer_size, capacity), 1 + drawn.size
 
-    lengths = jnp.broadcast_to(length, (batch_size,))
-    keys = jax.random.split(key, batch_size)
-    inputs, targets, mask, writes = jax.vmap(one, out_axes=(1, 1, 1, 0))(keys, lengths)
+    lengths = jnp.broadcast_to(length, keys.shape)
+    inputs, targets, mask, writes = jax.vmap(one, out_axes=(1, 1, 1, 0))(keys, lengths, kinds)
     hardest = jnp.max(length)
     return Batch(
         inputs,

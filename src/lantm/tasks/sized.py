@@ -3,16 +3,22 @@
 import abc
 import bisect
 import functools
+from collections.abc import Callable, Mapping
 from typing import final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jax import lax
+from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.base import Count, Task, check_text
+from lantm.tasks.base import Count, Task, check_text, hard_keys
 from lantm.tasks.lengths import Length
+from lantm.tasks.patterns import PATTERNS, Pattern
+
+HardDraw = Callable[[PRNGKeyArray, Int[Array, ""], int], Int[Array, " room"]]
+"""Draws the input symbols of a hard problem, as `SizedTask.draw` those of a random one."""
 
 
 class SizedTask(Task):
@@ -53,6 +59,27 @@ class SizedTask(Task):
         """
         return jax.random.randint(key, (room,), 0, self.data_symbols, dtype="int32")
 
+    def hard_draws(self) -> Mapping[str, HardDraw]:
+        """How hard problems are drawn, by the names of their kinds: functions of the arguments of `draw`.
+
+        A task adds a kind of its own with `{**super().hard_draws(), "nines": draw_nines}`.
+        """
+        return {}
+
+    @final
+    def pattern_draws(self) -> dict[str, HardDraw]:
+        """Repeated symbols, palindromes and other patterns (`lantm.tasks.patterns`), as kinds of hard problems.
+
+        None if the task has a `draw` of its own: its inputs have structure that patterns might not have.
+        """
+        patterns = PATTERNS if type(self).draw is SizedTask.draw else {}
+        return {name: functools.partial(self._draw_pattern, pattern) for name, pattern in patterns.items()}
+
+    def _draw_pattern(
+        self, pattern: Pattern, key: PRNGKeyArray, length: Int[Array, ""], room: int
+    ) -> Int[Array, " {room}"]:
+        return pattern(key, self.input_size(length), room, self.data_symbols)
+
     # Sizes.
 
     @final
@@ -75,6 +102,24 @@ class SizedTask(Task):
         keys = jax.random.split(key, batch_size)
         symbols = jax.vmap(lambda key, length: self.draw(key, length, room))(keys, lengths)
         return self.layout(symbols, length)
+
+    @final
+    @property
+    def hard_kinds(self) -> tuple[str, ...]:
+        """The kinds of `hard_draws`."""
+        return tuple(self.hard_draws())
+
+    @final
+    def sample_hard(
+        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: str | None = None
+    ) -> Batch:
+        """Hard problems; see `Task.sample_hard`."""
+        kinds = self.draw_kinds(key, batch_size, kind)
+        if not self.hard_kinds:
+            return self.sample(key, batch_size, length, capacity_length)
+        lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
+        _, keys = hard_keys(key, batch_size)
+        return self.layout(_draw_hard(self, keys, lengths, kinds, self.input_size(capacity_length)), length)
 
     @final
     def layout(self, symbols: Int[Array, "batch input"], length: Length) -> Batch:
@@ -113,6 +158,20 @@ class SizedTask(Task):
 
 
 # Compiled as a whole, since every operation would otherwise be compiled separately for a new shape.
+@functools.partial(jax.jit, static_argnames=("task", "room"))
+def _draw_hard(
+    task: SizedTask, keys: Key[Array, " batch"], lengths: Int[Array, " batch"], kinds: Int[Array, " batch"], room: int
+) -> Int[Array, "batch {room}"]:
+    """The input symbols of hard problems of the given kinds."""
+
+    def draw(key: PRNGKeyArray, length: Int[Array, ""], kind: Int[Array, ""]) -> Int[Array, " input"]:
+        branches = [lambda one=one: one(key, length, room) for one in task.hard_draws().values()]
+        symbols: Int[Array, " input"] = lax.switch(kind, branches)
+        return symbols
+
+    return jax.vmap(draw)(keys, lengths, kinds)
+
+
 @functools.partial(jax.jit, static_argnames=("task", "longest", "together"))
 def _lay_out(
     task: SizedTask,
