@@ -7,7 +7,6 @@ are run at once. So the first ten problems of a hundred are those of ten, on any
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -127,7 +126,7 @@ class _Program:
         size = batch_size(task.steps(length), _CPU if on_cpu() else _ACCELERATOR)
         devices = min(len(local_devices()), -(-problems // size))
         self._shape = devices, min(size, -(-problems // devices))
-        self._names = (RANDOM, *task.hard_kinds)
+        self._kinds = {RANDOM: -1} | {kind: index for index, kind in enumerate(task.hard_kinds)}
         self._mesh = device_mesh(devices)
 
         def run(asked: tuple[Array, Array], model: Model) -> _Ran:
@@ -154,19 +153,19 @@ class _Program:
 
     def _asked(self, kinds: Sequence[str], numbers: Sequence[int]) -> Any:
         """What to draw, on the devices; places that are left over repeat the last problem."""
-        rows = ([self._names.index(kind) for kind in kinds], numbers)
+        rows = ([self._kinds[kind] for kind in kinds], numbers)
         missing = self._shape[0] * self._shape[1] - len(numbers)
         filled = (np.pad(np.asarray(row, np.int32), (0, missing), "edge").reshape(self._shape) for row in rows)
         return place(tuple(filled), self._mesh)
 
 
 def _draw(task: Task, length: int, draw: int, kind: Int[Array, ""], number: Int[Array, ""]) -> Batch:
-    """One problem; `kind` is 0 for a random one, and counts the hard kinds from 1 on."""
-    ways = [task.sample, *(partial(task.sample_hard, kind=name) for name in task.hard_kinds)]
-    problem: Batch = lax.switch(
-        kind,
-        [lambda key, way=way: way(key, 1, length, length) for way in ways],
-        seed_key(draw, VERIFY, kind, number),
+    """One problem; `kind` is an index among the hard kinds, or -1 for a random problem."""
+    key = seed_key(draw, VERIFY, kind + 1, number)
+    problem: Batch = lax.cond(
+        kind < 0,
+        lambda: task.sample(key, 1, length, length),
+        lambda: task.sample_hard(key, 1, length, length, jnp.maximum(kind, 0)),
     )
     return problem
 

@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, SupportsInt, TypeVar, final
+from typing import Any, ClassVar, SupportsInt, TypeAlias, TypeVar, final
 
 import equinox as eqx
 import jax
@@ -18,6 +18,8 @@ from lantm.tasks.lengths import Length, Lengths
 # an array, a traced integer inside compiled code.
 Count = TypeVar("Count", int, Int[Array, ""])
 AnyTask = TypeVar("AnyTask", bound="Task")
+HardKind: TypeAlias = str | Int[Array, ""]
+"""A kind of hard problems: its name, or its index among `Task.hard_kinds`, which may be traced."""
 
 LONGEST = 1_000_000  # symbols or digits of a problem: what is longer is refused at once
 
@@ -82,7 +84,7 @@ class Task(eqx.Module):
         return ()
 
     def sample_hard(
-        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: str | None = None
+        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: HardKind | None = None
     ) -> Batch:
         """Hard problems, like `sample`: each of a random kind (see `draw_kinds`), or all of the given one.
 
@@ -183,8 +185,12 @@ class Task(eqx.Module):
     # Problems.
 
     @final
-    def draw_kinds(self, key: PRNGKeyArray, batch_size: int, kind: str | None = None) -> Int[Array, " {batch_size}"]:
+    def draw_kinds(
+        self, key: PRNGKeyArray, batch_size: int, kind: HardKind | None = None
+    ) -> Int[Array, " {batch_size}"]:
         """The kind of each problem that `sample_hard` draws by the same key, as an index of `hard_kinds`."""
+        if isinstance(kind, jax.Array):
+            return jnp.full((batch_size,), kind, "int32")
         if kind is not None:
             if kind not in self.hard_kinds:
                 known = f"known are {', '.join(self.hard_kinds)}" if self.hard_kinds else "it has none"

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.base import Count, Task, check_text, hard_keys
+from lantm.tasks.base import Count, HardKind, Task, check_text, hard_keys
 from lantm.tasks.lengths import Length
 from lantm.tasks.patterns import PATTERNS, Pattern
 
@@ -111,7 +111,7 @@ class SizedTask(Task):
 
     @final
     def sample_hard(
-        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: str | None = None
+        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: HardKind | None = None
     ) -> Batch:
         """Hard problems; see `Task.sample_hard`."""
         kinds = self.draw_kinds(key, batch_size, kind)
