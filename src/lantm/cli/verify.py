@@ -86,8 +86,9 @@ def main(arguments: list[str]) -> int:
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
     result = _as_json(machines, int(machines.start_seeds[index]), found)
     if chosen.save:
+        here = pathlib.Path(chosen.machine).exists()  # a machine of the zoo keeps its name
         origin = {
-            "command": published("verify", arguments, run=None if machines.folder is None else chosen.machine),
+            "command": published("verify", arguments, run=chosen.machine if here else None),
             "experiment": machines.experiment.published(),
             "epoch": machines.epoch,
             "weights": chosen.weights,

@@ -56,21 +56,20 @@ def work_out(
 ) -> Worked:
     """The same, line by line; lines of numbers have equal length, digit under digit. By default nothing is left out."""
     arithmetic = isinstance(task, NumberTask | Programs)
-
-    def line(symbols: Sequence[int]) -> list[str]:
-        names = [_END if symbol == task.end_of_output else task.symbol_name(symbol) for symbol in symbols]
-        return names[::-1] if arithmetic else names
-
-    right, given = line(targets), line(predicted)
+    names = {symbol: task.symbol_name(symbol) for symbol in {*inputs, *targets, *predicted}}
+    in_answers = names | {task.end_of_output: _END}
+    right, given = ([in_answers[symbol] for symbol in answer] for answer in (targets, predicted))
+    if arithmetic:
+        right, given = right[::-1], given[::-1]
     # A name may be longer than one character: what is below it has the same width.
     widths = [max(len(one), len(other)) for one, other in zip(right, given, strict=True)]
-    right, given = ([name.ljust(room) for name, room in zip(names, widths, strict=True)] for names in (right, given))
+    right, given = ([name.ljust(room) for name, room in zip(line, widths, strict=True)] for line in (right, given))
     marks = [("_" if one == other else "*") * len(one) for one, other in zip(right, given, strict=True)]
     wrong = [at for at, mark in enumerate(marks) if "*" in mark]
     kept = _kept(len(right), width, (wrong[-1] if arithmetic else wrong[0]) if wrong else None)
     problem = [
-        _join(names, kept if isinstance(task, NumberTask) and len(names) == len(right) else _kept(len(names), width))
-        for names in _problem(task, list(map(task.symbol_name, inputs)))
+        _join(line, kept if isinstance(task, NumberTask) and len(line) == len(right) else _kept(len(line), width))
+        for line in _problem(task, [names[symbol] for symbol in inputs])
     ]
     return Worked(problem, _join(right, kept).rstrip(), _join(given, kept).rstrip(), _join(marks, kept))
 

@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, SupportsInt, TypeAlias, TypeVar, final
 
@@ -206,12 +207,10 @@ class Task(eqx.Module):
 
         Two different answers can have the same text (leading zeros of a number are dropped): score symbols.
         """
-        names = []
-        for symbol in map(int, symbols):
-            if symbol == self.end_of_output:
-                break
-            names.append(self.symbol_name(symbol))
-        return self.show(names)
+        end = self.end_of_output
+        answer = list(itertools.takewhile(lambda symbol: symbol != end, map(int, symbols)))
+        names = {symbol: self.symbol_name(symbol) for symbol in set(answer)}  # of a long answer, each name once
+        return self.show([names[symbol] for symbol in answer])
 
     @final
     def place(
