@@ -1,6 +1,7 @@
 """A batch of problems, which tasks make and machines run."""
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 
@@ -35,3 +36,17 @@ class Batch(eqx.Module):
     turn: Int[Array, ""] | None = None
     """The step from which on no problem writes, if it is known before the problems are drawn; by default the largest of
     `writes`. With it, seeds whose problems differ in size run for the same number of steps."""
+
+
+def mixed(chosen: Bool[Array, " batch"], one: Batch, other: Batch) -> Batch:
+    """The problems of `one` where chosen and those of `other` elsewhere; both have the same shapes and capacities."""
+    return Batch(
+        inputs=jnp.where(chosen, one.inputs, other.inputs),
+        targets=jnp.where(chosen, one.targets, other.targets),
+        mask=jnp.where(chosen, one.mask, other.mask),
+        steps=jnp.maximum(one.steps, other.steps),
+        writes=jnp.where(chosen, one.writes, other.writes),
+        write_capacity=one.write_capacity,
+        answer_capacity=one.answer_capacity,
+        turn=None if one.turn is None or other.turn is None else jnp.maximum(one.turn, other.turn),
+    )

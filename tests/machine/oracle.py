@@ -36,10 +36,12 @@ def softplus(x: Vector) -> Vector:
 # The controller.
 
 
-def lstm_cell(z: Vector, cell: Vector) -> tuple[Vector, Vector]:
+def lstm_cell(z: Vector, cell: Vector, bound: float | None = None) -> tuple[Vector, Vector]:
     """The hidden state and the cell after the gates' 4n numbers: input, forget, output, candidate."""
     i, f, o, g = np.split(z, 4)
     cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+    if bound is not None:
+        cell = np.clip(cell, -bound, bound)
     return sigmoid(o) * np.tanh(cell), cell
 
 
@@ -120,6 +122,14 @@ def remember(config: LantmConfig, memory: list[Slot], slot: Slot) -> list[Slot]:
     if config.memory_limit is not None and len(memory) >= config.memory_limit:
         memory = memory[config.memory_drop :]
     return memory
+
+
+def settled(key: Vector, memory: list[Slot]) -> Vector:
+    """Where a head that stands at `key` is put: on the one memory that it is three times nearer to than to others."""
+    near = sorted(memory, key=lambda slot: np.linalg.norm(key - slot.address))
+    if len(near) >= 2 and 3 * np.linalg.norm(key - near[0].address) < np.linalg.norm(key - near[1].address):
+        return near[0].address
+    return key
 
 
 def squash(config: LantmConfig) -> Callable[[Vector], Vector]:
@@ -215,22 +225,36 @@ def move(config: LantmConfig, head: int, said: SimpleNamespace, state: State) ->
 
 
 def lantm_step(
-    parameters: Parameters, config: LantmConfig, state: State, symbol: int, may_write: bool
+    parameters: Parameters,
+    config: LantmConfig,
+    state: State,
+    symbol: int,
+    may_write: bool,
+    displacements: list[Vector] | None = None,
 ) -> tuple[State, SimpleNamespace]:
     """One time step of one problem: what is carried on, and what there is to be looked at."""
-    state, seen = layer_step(parameters, config, state, parameters.embedding[symbol], may_write)
+    state, seen = layer_step(parameters, config, state, parameters.embedding[symbol], may_write, displacements)
     seen.logits = state.hidden @ parameters.readout.weight + parameters.readout.bias
     return state, seen
 
 
 def layer_step(
-    parameters: Parameters, config: LantmConfig, state: State, x: Vector, may_write: bool
+    parameters: Parameters,
+    config: LantmConfig,
+    state: State,
+    x: Vector,
+    may_write: bool,
+    displacements: list[Vector] | None = None,
 ) -> tuple[State, SimpleNamespace]:
-    """The same of the layer inside, which is given vectors."""
+    """The same of the layer inside, which is given vectors.
+
+    Read heads that settle are displaced to a memory, or by `displacements`, if given, wherever that leads: the gradient
+    that goes straight through is that of a machine whose displacements are constants.
+    """
     controller = parameters.layer.controller
     z = x @ controller.inputs.weight + controller.inputs.bias
     z = z + np.concatenate([state.reading, state.hidden]) @ controller.recurrent
-    hidden, cell = lstm_cell(z, state.cell)
+    hidden, cell = lstm_cell(z, state.cell, config.cell_bound)
 
     said = emission(parameters, config, hidden)
     readers, writers = config.read_heads, config.write_heads
@@ -261,6 +285,11 @@ def layer_step(
 
     reading = np.concatenate(readings)
     keys, actions = [head.key for head in moved], [head.action for head in moved]
+    if displacements is None:
+        displacements = [np.zeros_like(key) for key in keys]
+        if config.settle_reads:
+            displacements[:readers] = [settled(key, remembered) - key for key in keys[:readers]]
+    ends = [key + displacement for key, displacement in zip(keys, displacements, strict=True)]
     seen = SimpleNamespace(
         keys=np.array(keys),
         actions=np.array(actions),
@@ -271,8 +300,10 @@ def layer_step(
         readings=reading,
         read_weights=weights,  # for each read head, by the number of the memory
         written=new,
+        displacements=displacements,
+        settled=np.any(np.array(displacements[:readers]) != 0, axis=-1) if config.settle_reads else None,
     )
-    return State(hidden, cell, reading, keys, actions, remembered, state.written + len(new)), seen
+    return State(hidden, cell, reading, ends, actions, remembered, state.written + len(new)), seen
 
 
 @dataclasses.dataclass
@@ -284,12 +315,19 @@ class Run:
     state: State | None
 
 
-def run_lantm_problem(parameters: Parameters, config: LantmConfig, symbols: list[int], writes: int) -> Run:
-    """One problem; nothing is written from step `writes` on, which is its first end-of-input symbol."""
+def run_lantm_problem(
+    parameters: Parameters, config: LantmConfig, symbols: list[int], writes: int, like: Run | None = None
+) -> Run:
+    """One problem; nothing is written from step `writes` on, which is its first end-of-input symbol, or after it.
+
+    Heads that settle are displaced as in the run `like`, if that is given.
+    """
+    writes += config.write_end
     state = lantm_start(parameters, config)
     steps, written = [], list(state.memory)
     for time, symbol in enumerate(symbols):
-        state, seen = lantm_step(parameters, config, state, symbol, may_write=time < writes)
+        displacements = None if like is None else like.steps[time].displacements
+        state, seen = lantm_step(parameters, config, state, symbol, time < writes, displacements)
         steps.append(seen)
         written.extend(seen.written)
     return Run(steps, written, state)
@@ -308,7 +346,9 @@ def lstm_step(layers: list[Any], states: list[tuple[Vector, Vector]], x: Vector)
     return after
 
 
-def run_lstm_problem(parameters: Parameters, config: LstmConfig, symbols: list[int], writes: int) -> Run:
+def run_lstm_problem(
+    parameters: Parameters, config: LstmConfig, symbols: list[int], writes: int, like: Run | None = None
+) -> Run:
     """One problem: the input, and the answer while it is shown end-of-input symbols."""
     states = list(zip(parameters.start.hidden, parameters.start.cell, strict=True))
     steps = []
@@ -322,14 +362,18 @@ def run_lstm_problem(parameters: Parameters, config: LstmConfig, symbols: list[i
 # A batch of problems, one after the other.
 
 
-def run_problems(model: Model, config: LantmConfig | LstmConfig, batch: Batch) -> list[Run]:
+def run_problems(
+    model: Model, config: LantmConfig | LstmConfig, batch: Batch, like: list[Run] | None = None
+) -> list[Run]:
     """Every problem of the batch, for as many steps as its longest one takes."""
     parameters = numbers(model)
     run_problem = run_lstm_problem if isinstance(config, LstmConfig) else run_lantm_problem
     inputs = np.asarray(batch.inputs)[: int(batch.steps)]
     return [
-        run_problem(parameters, config, symbols, writes)
-        for symbols, writes in zip(inputs.T.tolist(), np.asarray(batch.writes).tolist(), strict=True)
+        run_problem(parameters, config, symbols, writes, one)
+        for symbols, writes, one in zip(
+            inputs.T.tolist(), np.asarray(batch.writes).tolist(), like or [None] * inputs.shape[1], strict=True
+        )
     ]
 
 
@@ -338,11 +382,11 @@ def stacked(runs: list[Run], name: str) -> np.ndarray:
     return np.stack([[getattr(step, name) for step in run.steps] for run in runs], axis=1)
 
 
-def loss(model: Model, config: LantmConfig | LstmConfig, batch: Batch) -> float:
+def loss(model: Model, config: LantmConfig | LstmConfig, batch: Batch, like: list[Run] | None = None) -> float:
     """The negative log likelihood of an answer symbol, on average over all symbols of all answers."""
     targets, mask = np.asarray(batch.targets), np.asarray(batch.mask)
     losses = []
-    for problem, run in enumerate(run_problems(model, config, batch)):
+    for problem, run in enumerate(run_problems(model, config, batch, like)):
         for time, step in enumerate(run.steps):
             if mask[time, problem]:
                 exponentials = np.exp(step.logits)

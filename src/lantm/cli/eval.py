@@ -41,6 +41,8 @@ class Arguments:
     """Exact lengths to score at."""
     scales: tuple[int, ...] = ()
     """Multiples of the training lengths to score at; the task's usual ones (1 2 4) when neither are given."""
+    hard: bool = False
+    """Score hard problems too, such as long carries and repeated symbols; --json has the scores of each kind."""
     problems: int = 3200
     """Problems at each, rounded up to whole batches."""
     batch_size: int | None = None
@@ -68,10 +70,17 @@ def main(arguments: list[str]) -> int:
     if chosen.task is not None:
         experiment = dataclasses.replace(experiment, task=chosen.task, text=None)
         source = _other_task(source, experiment)
-    tests = lengths_or_parts(source, chosen.scales, chosen.lengths)
+    tests = lengths_or_parts(source, chosen.scales, chosen.lengths, chosen.hard)
     with Console(stderr=True).status(f"scoring at {', '.join(tests)}"):
         scores = machines.scores(
-            chosen.scales, chosen.lengths, chosen.problems, chosen.batch_size, chosen.weights, chosen.draw, source
+            scales=chosen.scales,
+            lengths=chosen.lengths,
+            problems=chosen.problems,
+            batch_size=chosen.batch_size,
+            which=chosen.weights,
+            draw=chosen.draw,
+            task=source,
+            hard=chosen.hard,
         )
     rows = score_rows(experiment, scores)
     if chosen.save:

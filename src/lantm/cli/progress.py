@@ -56,10 +56,10 @@ class TestLines:
         loss, rate = float(np.min(_finite(progress.loss))), np.median(progress.rate)
         line = f"{progress.epoch:>6}{progress.seconds:>6.0f} s"
         line += f"{rate:>9.2g}{np.exp(loss):>10.1f}" if self._text else f"{loss:>8.4f}{rate:>8.2g}"
-        for test in progress.tests.values():
+        for label, test in progress.tests.items():
             if isinstance(test, Scores):
                 solved = f"{test.solved.sum()}/{len(test.coarse)}"
-                line += f"{test.coarse.max():>9.1f}%{test.fine.max():>7.1f}%{solved:>7}"
+                line += f"{test.coarse.max():>{_width(label) - 1}.1f}%{test.fine.max():>7.1f}%{solved:>7}"
             elif isinstance(test, Perplexity):
                 line += f"{np.min(_finite(test.values)):>12.1f}{progress.per_second:>10,.0f}"
         return [*lines, line + _trouble(progress)]
@@ -71,8 +71,13 @@ class TestLines:
                 "Perplexities are the best seed's; training is that of the epoch as it went.",
                 f"{start}{'rate':>9}{'training':>10}{'validation':>12}{'words/s':>10}",
             ]
-        heads = (f"{f'{label} coarse':>10}{'fine':>8}{'solved':>7}" for label in progress.tests)
+        heads = (f"{f'{label} coarse':>{_width(label)}}{'fine':>8}{'solved':>7}" for label in progress.tests)
         return ["Loss, coarse and fine are the best seed's.", f"{start}{'loss':>8}{'rate':>8}{''.join(heads)}"]
+
+
+def _width(label: str) -> int:
+    """The width of a column of coarse scores."""
+    return max(10, len(f" {label} coarse"))
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

@@ -52,6 +52,8 @@ class AddArguments:
     """Multiples of the training lengths to choose and score at; the task's usual ones (1 2 4) unless given."""
     problems: int = 3200
     """Fresh problems for each figure."""
+    hard: bool = False
+    """Choose and score on hard problems too."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it is no longer where it was."""
     shelf: pathlib.Path | None = None
@@ -82,7 +84,7 @@ def _add(chosen: AddArguments) -> int:
     before = shelf / f"{name}{SUFFIX}"
     shown = [("before", load_file(before))] if before.exists() else []
     with Console(stderr=True).status("choosing and scoring"):
-        added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf)
+        added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf, chosen.hard)
     for what, machine in [*shown, ("added", added)]:
         print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {_scores(machine.notes['scores'])}")
     return 0

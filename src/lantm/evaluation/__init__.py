@@ -2,7 +2,16 @@
 
 from lantm.evaluation.answer import Answer, Prediction, answer, predict
 from lantm.evaluation.exact_match import RANDOM, Watch, verify
-from lantm.evaluation.examiner import Draw, Examiner, ProblemExaminer, TextExaminer, choosing, reporting
+from lantm.evaluation.examiner import (
+    Draw,
+    Examiner,
+    Hard,
+    ProblemExaminer,
+    TextExaminer,
+    choosing,
+    reporting,
+    side_by_side,
+)
 from lantm.evaluation.interval import wilson
 from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, merits, rounded
 from lantm.evaluation.perplexity import Perplexity
@@ -17,6 +26,7 @@ __all__ = [
     "Approach",
     "Draw",
     "Examiner",
+    "Hard",
     "Heads",
     "Marks",
     "Measured",
@@ -43,6 +53,7 @@ __all__ = [
     "record",
     "reporting",
     "rounded",
+    "side_by_side",
     "stride",
     "verify",
     "wilson",

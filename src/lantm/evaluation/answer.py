@@ -7,7 +7,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
-from lantm.machine import Backend, Model, can_infer, infer
+from lantm.machine import Backend, Model, Noise, can_infer, infer
 
 LONG = 4096  # steps: from here on, reading through the index is faster than over all memories (docs/machine.md)
 
@@ -28,9 +28,9 @@ class Prediction(NamedTuple):
     mask: Bool[Array, "answer batch"]
 
 
-def answer(model: Model, batch: Batch, backend: Backend = "auto") -> Answer:
+def answer(model: Model, batch: Batch, backend: Backend = "auto", noise: Noise | None = None) -> Answer:
     """Runs the model and reads out the steps of the answer only."""
-    time, features = batch.inputs.shape[0], model.features(batch, backend)
+    time, features = batch.inputs.shape[0], model.features(batch, backend, noise)
     if batch.answer_capacity == time:  # nothing to cut off
         return Answer(model.readout(features), batch.targets, batch.mask)
     start = jnp.minimum(jnp.min(batch.writes), time - batch.answer_capacity)

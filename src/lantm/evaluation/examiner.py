@@ -16,13 +16,14 @@ from jax import lax
 from jax.sharding import Mesh
 from jaxtyping import Array, Int
 
+from lantm.batch import Batch
 from lantm.devices import device_mesh, over_seeds, place
 from lantm.evaluation.answer import predict
 from lantm.evaluation.measured import Measured
 from lantm.evaluation.perplexity import Perplexity, piece_surprises
 from lantm.evaluation.scores import Marks, Scores, mark
 from lantm.machine import Model
-from lantm.randomness import EVALUATE, seed_key, shared_key
+from lantm.randomness import EVALUATE, HARD, seed_key, shared_key
 from lantm.tasks import Lengths, Task, Text
 from lantm.tasks.corpus import Part
 
@@ -52,6 +53,23 @@ def reporting(problems: int, draw: int = 1) -> Draw:
     return Draw(problems, EVALUATE, draw)
 
 
+class Hard(NamedTuple):
+    """A test on hard problems, of these lengths."""
+
+    lengths: Lengths
+
+
+def side_by_side(random: Mapping[str, Lengths], hard: Mapping[str, Lengths]) -> dict[str, Lengths | Hard]:
+    """Tests on random and on hard problems by label, `2x` before `2x hard`."""
+    tests: dict[str, Lengths | Hard] = {}
+    for label, lengths in {**random, **hard}.items():
+        if label in random:
+            tests[label] = lengths
+        if label in hard:
+            tests[f"{label} hard"] = Hard(lengths)
+    return tests
+
+
 class Examiner(abc.ABC):
     """Tests the models of all seeds."""
 
@@ -61,20 +79,29 @@ class Examiner(abc.ABC):
 
 
 class ProblemExaminer(Examiner):
-    """Scores on problems of a task at several lengths, by one compiled program."""
+    """Scores on random and hard problems of a task at several lengths, by one compiled program."""
 
-    def __init__(self, task: Task, lengths: Mapping[str, Lengths], seeds: int, batch_size: int = BATCH):
-        """`lengths` by the label of each test; `seeds` is the number of models that are tested at once."""
-        self._lengths, self._batch_size = lengths, batch_size
+    def __init__(self, task: Task, tests: Mapping[str, Lengths | Hard], seeds: int, batch_size: int = BATCH):
+        """`tests` by label; `seeds` is the number of models that are tested at once."""
+        self._tests, self._batch_size, self._kinds = tests, batch_size, task.hard_kinds
         self._mesh = device_mesh(seeds)
-        longest = max(one.largest for one in lengths.values())
+        longest = max(_lengths(test).largest for test in tests.values())
+        some_are_hard = any(isinstance(test, Hard) for test in tests.values())
 
-        def examine(tested: tuple[Model, Array], lengths: Array, purpose: Array, counter: Array) -> Marks:
+        def examine(
+            tested: tuple[Model, Array], lengths: Array, purpose: Array, counter: Array, hard: Array
+        ) -> tuple[Marks, Array | None]:
             model, seed = tested
 
-            def one_batch(_: None, at: Array) -> tuple[None, Marks]:
-                key = seed_key(seed, purpose, counter, at)
-                return None, mark(*predict(model, task.sample(key, batch_size, lengths[at], longest)))
+            def one_batch(_: None, at: Array) -> tuple[None, tuple[Marks, Array | None]]:
+                def random() -> Batch:
+                    return task.sample(seed_key(seed, purpose, counter, at), batch_size, lengths[at], longest)
+
+                if not some_are_hard:
+                    return None, (mark(*predict(model, random())), None)
+                key = seed_key(seed, HARD, purpose, counter, at)
+                batch = lax.cond(hard, lambda: task.sample_hard(key, batch_size, lengths[at], longest), random)
+                return None, (mark(*predict(model, batch)), task.draw_kinds(key, batch_size))
 
             return lax.scan(one_batch, None, jnp.arange(lengths.shape[0]))[1]
 
@@ -82,14 +109,20 @@ class ProblemExaminer(Examiner):
 
     def __call__(self, models: Model, seeds: Seeds, draw: Draw) -> dict[str, Measured]:
         """Problems are rounded up to whole batches."""
-        return {label: self._score(models, seeds, lengths, draw) for label, lengths in self._lengths.items()}
+        return {label: self._score(models, seeds, test, draw) for label, test in self._tests.items()}
 
-    def _score(self, models: Model, seeds: Seeds, lengths: Lengths, draw: Draw) -> Scores:
+    def _score(self, models: Model, seeds: Seeds, test: Lengths | Hard, draw: Draw) -> Scores:
+        lengths, hard = _lengths(test), isinstance(test, Hard)
         batches = -(-draw.problems // self._batch_size)
         keys = jax.random.split(shared_key(draw.purpose, draw.counter, lengths.smallest, lengths.largest), batches)
         drawn = jax.vmap(lengths.sample)(keys)
-        marks = self._examine(place((models, seeds), self._mesh), drawn, draw.purpose, draw.counter)
-        return Scores.of(lengths, marks)
+        marks, kinds = self._examine(place((models, seeds), self._mesh), drawn, draw.purpose, draw.counter, hard)
+        scores = Scores.of(lengths, marks)
+        return scores.with_kinds(self._kinds, kinds, marks) if hard else scores
+
+
+def _lengths(test: Lengths | Hard) -> Lengths:
+    return test.lengths if isinstance(test, Hard) else test
 
 
 class TextExaminer(Examiner):

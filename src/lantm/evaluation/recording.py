@@ -42,6 +42,8 @@ class Heads:
     """Emitted by SoftMax machines without a fixed temperature."""
     read_weights: Float[np.ndarray, "time read_heads slots"] | None = None
     """On request: they grow with the square of the length."""
+    settled: Bool[np.ndarray, "time read_heads"] | None = None
+    """Where a read head was put on a memory after its reading; None for machines whose heads do not settle."""
 
     @property
     def write_heads(self) -> int:
@@ -50,7 +52,7 @@ class Heads:
 
     @property
     def read_keys(self) -> Float[np.ndarray, "time read_heads key"]:
-        """Where the read heads stood after every step."""
+        """Where the read heads read."""
         return self.keys[:, : self.read_heads]
 
 
@@ -59,9 +61,9 @@ class Recording:
     """One problem and everything that one machine did with it.
 
     Steps count from 0, the step of `<s>`. In step `answer_start` the machine is shown the first `</s>`: there its
-    answer begins, and from there on it writes nothing. What it reads in a step reaches its controller in the
-    next, so symbol i of the answer was made from the reading of step `answer_start + i - 1`. With a text every step
-    writes, and every step answers with a guess at the next word.
+    answer begins, and from there on it writes nothing, but for the end itself with `write_end`. What it reads in a step
+    reaches its controller in the next, so symbol i of the answer was made from the reading of step
+    `answer_start + i - 1`. With a text every step writes, and every step answers with a guess at the next word.
     """
 
     inputs: Int[np.ndarray, " time"]
@@ -113,12 +115,11 @@ def record(model: Model, batch: Batch, problem: int = 0, read_weights: bool = Fa
     alone = one_problem(batch, problem)
     predictions, trace = jax.device_get(_run(model, alone, read_weights))
     start, steps = (int(step) for step in answer_span(alone.mask[:, 0]))
-    writes = int(alone.writes[0])
     return Recording(
         inputs=np.asarray(alone.inputs[:steps, 0]),
         expected=np.asarray(alone.targets[start:steps, 0]),
         predicted=predictions[start:steps],
-        heads=None if trace is None else _heads(trace, writes, steps, batch.write_capacity),
+        heads=None if trace is None else _heads(trace, steps, batch.write_capacity - int(alone.writes[0])),
     )
 
 
@@ -150,10 +151,10 @@ def _run(model: Model, batch: Batch, read_weights: bool) -> tuple[Int[Array, " t
     return jnp.argmax(output.logits[:, 0], axis=-1), output.trace
 
 
-def _heads(trace: Any, writes: int, steps: int, write_capacity: int) -> Heads:
-    """The heads of a `Trace` of one problem, whose arrays are NumPy's."""
-    write_heads = trace.strengths.shape[2]
-    slots = trace.memory.strengths.shape[1] - write_heads * (write_capacity - writes)
+def _heads(trace: Any, steps: int, unwritten: int) -> Heads:
+    """The heads of a `Trace` of one problem, whose arrays are NumPy's, with room for so many more steps of writing."""
+    write_heads, writes = trace.strengths.shape[2], int(trace.writes[0])
+    slots = trace.memory.strengths.shape[1] - write_heads * unwritten
     return Heads(
         read_heads=trace.keys.shape[2] - write_heads,
         keys=trace.keys[:steps, 0],
@@ -164,6 +165,7 @@ def _heads(trace: Any, writes: int, steps: int, write_capacity: int) -> Heads:
         seen=np.stack([trace.windows.first, trace.windows.end], axis=-1)[:steps],
         temperatures=None if trace.temperatures is None else trace.temperatures[:steps, 0],
         read_weights=None if trace.read_weights is None else trace.read_weights[:steps, 0, :, :slots],
+        settled=None if trace.settled is None else trace.settled[:steps, 0],
     )
 
 

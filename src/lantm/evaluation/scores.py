@@ -5,6 +5,7 @@ that are right as a whole (section 4.1 of the paper).
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -46,6 +47,8 @@ class Scores(Measured):
     fine: Float[np.ndarray, " seeds"]  # percent
     first_error: Float[np.ndarray, " seeds"]  # median over wrong answers, as a fraction of the answer; or nan
     problems: int
+    kinds: dict[str, Float[np.ndarray, " seeds"]] = dataclasses.field(default_factory=dict)
+    """Coarse scores by kind, if the problems are hard ones; nan where no problem is of the kind."""
 
     @classmethod
     def of(cls, lengths: Lengths, marks: Marks) -> "Scores":
@@ -66,6 +69,15 @@ class Scores(Measured):
             problems=right.shape[1],
         )
 
+    def with_kinds(self, names: Sequence[str], kinds: Int[Array, "seeds batches batch"], marks: Marks) -> "Scores":
+        """The same with coarse scores by kind; `kinds` are those of the problems, as indices of `names`."""
+        whole, coarse = np.asarray(marks.right == marks.size), {}
+        for index, name in enumerate(names):
+            of_kind = np.asarray(kinds == index)
+            right, problems = (of_kind & whole).sum(axis=(1, 2)), of_kind.sum(axis=(1, 2))
+            coarse[name] = np.where(problems > 0, 100.0 * right / np.maximum(problems, 1), np.nan)
+        return dataclasses.replace(self, kinds=coarse)
+
     def ranking(self, select_by: Score) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
         return (self.coarse, self.fine) if select_by == "coarse" else (self.fine, self.coarse)
 
@@ -75,8 +87,9 @@ class Scores(Measured):
         return self.coarse >= SOLVED
 
     def among(self, places: Int[np.ndarray, " some"]) -> "Scores":
-        some = {name: getattr(self, name)[places] for name in ("coarse", "fine", "first_error")}
-        return dataclasses.replace(self, **some)
+        some: dict[str, Any] = {name: getattr(self, name)[places] for name in ("coarse", "fine", "first_error")}
+        kinds = {name: coarse[places] for name, coarse in self.kinds.items()}
+        return dataclasses.replace(self, **some, kinds=kinds)
 
     def by_seed(self, index: int) -> dict[str, float | None]:
         return {"coarse": rounded(self.coarse[index], 3), "fine": rounded(self.fine[index], 3)}
@@ -96,4 +109,5 @@ class Scores(Measured):
             "coarse_by_seed": [round(float(c), 2) for c in self.coarse],
             "fine_by_seed": [round(float(f), 2) for f in self.fine],
             "first_error_by_seed": first_errors,
+            **({"kinds": {name: rounded(c[best], 2) for name, c in self.kinds.items()}} if self.kinds else {}),
         }

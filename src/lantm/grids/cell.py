@@ -59,7 +59,7 @@ class Cell(Job):
     @property
     def name(self) -> str:
         """The name of its result, within its study."""
-        return self.run_name.removeprefix("language-") + self.suffix
+        return self.run_name.removeprefix("language-") + self.suffix + ("-hard" if self.request.hard else "")
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -99,9 +99,10 @@ class Cell(Job):
         if self.experiment.reads_text:
             return True
         # Problems come in whole batches, so there may be a few more than requested.
-        return [row.get("scale") for row in rows] == [f"{scale}x" for scale in self.scales] and all(
-            isinstance(row.get("problems"), int) and row["problems"] >= self.request.problems for row in rows
-        )
+        kinds = ("x", "x hard") if self.request.hard else ("x",)
+        return [row.get("scale") for row in rows] == [
+            f"{scale}{kind}" for scale in self.scales for kind in kinds
+        ] and all(isinstance(row.get("problems"), int) and row["problems"] >= self.request.problems for row in rows)
 
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
         """One record: its rows, configuration and tests, and where it was trained and scored."""
@@ -139,7 +140,9 @@ class Cell(Job):
     def _scored(self, trained: Trained, history: History) -> tuple[list[Row], list[Row]]:
         """The rows of the best weights and of the last ones. The best seed is selected on other problems."""
         problems, select_by = self.request.problems, trained.experiment.recipe.select_by
-        examiner = trained.examiner(trained.source, lengths_or_parts(trained.source, self.scales))
+        examiner = trained.examiner(
+            trained.source, lengths_or_parts(trained.source, self.scales, hard=self.request.hard)
+        )
         best, last = (
             examiner(weights, trained.start_seeds, reporting(problems))
             for weights in (trained.best_weights, trained.weights("last"))
@@ -161,7 +164,9 @@ class Cell(Job):
     def score_machine(self, machine: Trained) -> Record:
         """The record of a single machine, without a training."""
         began = time.monotonic()
-        scores: dict[str, Measured] = machine.scores(self.scales, problems=self.request.problems)
+        scores: dict[str, Measured] = machine.scores(
+            self.scales, problems=self.request.problems, hard=self.request.hard
+        )
         rows = [
             self._compared(label, score_row(machine.experiment, label, one) | self.extra)
             for label, one in scores.items()

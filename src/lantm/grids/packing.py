@@ -40,8 +40,10 @@ class Group(Job):
         """A record per point. Everything except `made`, which says where and when, depends on the point alone."""
         assert trained.history is not None
         assert trained.folder is not None
-        scales = () if self.experiment.reads_text else self.scoring.scales
-        scores = trained.scores(scales, problems=self.scoring.problems)
+        text, scoring = self.experiment.reads_text, self.scoring
+        scores = trained.scores(
+            () if text else scoring.scales, problems=scoring.problems, hard=scoring.hard and not text
+        )
         points, skipped = self.points, trained.history.skipped[-1]
         made = {
             "group": self.run_name,

@@ -20,6 +20,8 @@ class Scoring:
     """Multiples of the training lengths."""
     problems: int = 3200
     """Fresh problems at each."""
+    hard: bool = False
+    """Whether hard problems are scored too."""
 
 
 @dataclasses.dataclass(frozen=True)

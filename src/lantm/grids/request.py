@@ -20,6 +20,8 @@ class Request:
     """Epochs per cell; by default the recipe's."""
     scales: tuple[int, ...] = ()
     """Multiples of the training lengths to score at, instead of the table's."""
+    hard: bool = False
+    """Score hard problems too, such as long carries and repeated symbols."""
     problems: int = 3200
     """Fresh problems for each figure."""
     data: str | None = None

@@ -2,6 +2,7 @@
 
     seeds = 8                     # 0 to 7, or a list of seeds
     scales = [1, 2, 4]            # scored at these multiples of the training lengths
+    hard = true                   # on hard problems too
     problems = 3200               # on this many fresh problems each
     pack = 32                     # at most this many machines share a program
 
@@ -53,6 +54,8 @@ class Sweep:
     """How many seeds, from 0 on, or a list of them."""
     scales: tuple[int, ...] = (1, 2)
     """Multiples of the training lengths to score at."""
+    hard: bool = False
+    """Score hard problems too."""
     problems: int = 3200
     """Fresh problems for each score."""
     pack: int = 32
@@ -89,7 +92,7 @@ class Sweep:
         if total > MOST_POINTS:
             raise LantmError(f"the sweep has {total:,} points: give at most {MOST_POINTS:,}")
         found: dict[Point, None] = {}
-        scoring = Scoring(self.scales, self.problems)
+        scoring = Scoring(self.scales, self.problems, self.hard)
         for grid, chosen in zip(grids, seeds, strict=True):
             for experiment in self._combinations(grid):
                 found.update(
@@ -162,7 +165,7 @@ def _check(experiment: Experiment, scales: Sequence[int]) -> None:
     """Raises a `LantmError` if an experiment cannot be trained or scored."""
     source = _source(dataclasses.replace(experiment, first_seed=0))
     if isinstance(source, Task):
-        for scale in {*scales, *experiment.recipe.test_scales}:
+        for scale in {*scales, *experiment.recipe.test_scales, *experiment.recipe.test_hard_scales}:
             longest = source.lengths_at(scale).largest
             if longest > source.longest_length:
                 raise LantmError(

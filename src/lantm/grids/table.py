@@ -25,7 +25,8 @@ def labels_of_tests(sweep: Sweep, points: Sequence[Point]) -> dict[str, tuple[st
     texts = {point.experiment.reads_text for point in points}
     tests: dict[str, tuple[str, ...]] = {}
     if False in texts:
-        tests |= {f"{scale}x": ("coarse", "fine") for scale in sweep.scales}
+        kinds = ("x", "x hard") if sweep.hard else ("x",)
+        tests |= {f"{scale}{kind}": ("coarse", "fine") for scale in sweep.scales for kind in kinds}
     if True in texts:
         tests |= dict.fromkeys(PARTS, ("perplexity",))
     return tests

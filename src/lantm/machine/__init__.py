@@ -11,7 +11,7 @@ from lantm.machine.lstm import Lstm, LstmConfig
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
 from lantm.machine.model import Model, Output, Trace, parameter_count
 from lantm.machine.recurrence import recur
-from lantm.machine.state import Schedule
+from lantm.machine.state import Noise, Schedule
 from lantm.machine.weighting import WEIGHTINGS, InvNorm, SoftMax, Weighting, make_weighting
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "LstmController",
     "Memory",
     "Model",
+    "Noise",
     "Output",
     "Policy",
     "Position",

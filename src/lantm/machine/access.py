@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float
 from lantm.errors import LantmError
 from lantm.geometry import Geometry
 from lantm.machine.memory import Memory
+from lantm.machine.settling import neighbours, settle
 from lantm.machine.weighting import Weighting
 
 
@@ -56,6 +57,7 @@ class Access(eqx.Module):
     interpolate_actions: bool = True
     squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
     read_sees_write: bool = False
+    settle_reads: bool = False
 
     def __check_init__(self) -> None:
         for name in ("read_heads", "write_heads"):
@@ -175,6 +177,16 @@ class Access(eqx.Module):
         """The readings of all read heads, side by side."""
         readings = self.weights(keys, temperatures, memory, visible) @ memory.vectors
         return readings.reshape(readings.shape[0], -1)
+
+    def settle(self, position: Position, memory: Memory, visible: Bool[Array, "batch slots"]) -> Position:
+        """Where the next step begins: as the heads stand after their reading, or with read heads settled."""
+        if not self.settle_reads:
+            return position
+        keys = position.keys[..., : self.read_heads, :]
+        addresses = [memory.addresses[..., None, :, d] for d in range(memory.addresses.shape[-1])]
+        found = neighbours(self.distances(keys, memory.addresses), addresses, visible[..., None, :])
+        keys = jnp.concatenate([settle(keys, found), position.keys[..., self.read_heads :, :]], axis=-2)
+        return Position(keys, position.actions)
 
     def read_backward(
         self,

@@ -29,12 +29,12 @@ class Step(NamedTuple):
     temperatures: Float[Array, "batch read_heads"] | None
 
 
-def take_step(access: Access, weights: Weights, given: Float[Array, "batch four_cells"], state: State) -> Step:
+def take_step(machinery: Machinery, weights: Weights, given: Float[Array, "batch four_cells"], state: State) -> Step:
     """The controller's step and the heads' (docs/machine.md, "One step"): all but the memory."""
     preactivation = given + jnp.concatenate([state.reading, state.controller.hidden], axis=-1) @ weights.recurrent
-    controller, gates = lstm_cell(preactivation, state.controller.cell)
+    controller, gates = lstm_cell(preactivation, state.controller.cell, machinery.cell_bound)
     emission = controller.hidden @ weights.heads + weights.heads_bias
-    return Step(controller, gates, emission, *interpret(access, emission, state.position))
+    return Step(controller, gates, emission, *interpret(machinery.access, emission, state.position))
 
 
 def interpret(
@@ -94,12 +94,13 @@ def forward(
         keys = step.position.keys[:, : access.read_heads]
         seen = visible(slots, machinery.seen(window, t, schedule), limit)
         reading = access.read(keys, step.temperatures, memory, seen)
-        state = State(reading, step.controller, step.position)
+        left = visible(slots, machinery.left(window, t, schedule), limit)
+        state = State(reading, step.controller, access.settle(step.position, memory, left))
         return state, put_row(rows, _pack(state, step.emission), t + 1), put_row(gates, step.gates, t)
 
     def input_step(t: Array, carry: tuple[State, Array, Array, Memory]) -> tuple[State, Array, Array, Memory]:
         state, rows, gates, memory = carry
-        step = take_step(access, weights, get_row(inputs, t), state)
+        step = take_step(machinery, weights, get_row(inputs, t), state)
         at = machinery.slot(window, t)
         memory = Memory(*(put_slices(old, new, at, axis=1) for old, new in zip(memory, step.written, strict=True)))
         return *read(t, step, memory, rows, gates), memory
@@ -110,7 +111,7 @@ def forward(
     def answer_step(t: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
         # Nothing is written while answering: here the memory is a constant of the loop.
         state, rows, gates = carry
-        return read(t, take_step(access, weights, get_row(inputs, t), state), memory, rows, gates)
+        return read(t, take_step(machinery, weights, get_row(inputs, t), state), memory, rows, gates)
 
     _, rows, gates = loop(turn, schedule.steps, answer_step, (state, rows, gates))
     return Saved(rows, gates), memory
@@ -167,6 +168,7 @@ def backward(
             before.controller.cell,
             after.controller.cell,
             CellState(d_hidden, d_state.controller.cell),
+            machinery.cell_bound,
         )
         d_joined = d_preactivation @ weights.recurrent.T
         d_controller = CellState(d_joined[:, reading_size:], d_cell)

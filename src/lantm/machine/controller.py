@@ -1,6 +1,7 @@
 """Controllers: what tells the heads where to go. The paper's is a long short-term memory (section 2.2)."""
 
 import abc
+import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -8,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from lantm.errors import LantmError
 from lantm.machine.linear import Linear, lstm_matrices
 
 
@@ -40,11 +42,12 @@ class CellState(NamedTuple):
 
 
 def lstm_cell(
-    preactivation: Float[Array, "*batch four_cells"], cell: Float[Array, "*batch cells"]
+    preactivation: Float[Array, "*batch four_cells"], cell: Float[Array, "*batch cells"], bound: float | None = None
 ) -> tuple[CellState, Float[Array, "*batch four_cells"]]:
     """The next state from the weighted sum of all inputs, and the open gates on the way to it.
 
-    The sum and the gates are, side by side: input gate, forget gate, output gate, candidate.
+    The sum and the gates are, side by side: input gate, forget gate, output gate, candidate. A cell that is cut off at
+    +- `bound` cannot count beyond it.
     """
     cells = cell.shape[-1]
     gates = jnp.concatenate(
@@ -52,7 +55,14 @@ def lstm_cell(
     )
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     cell = forget_gate * cell + input_gate * candidate
+    if bound is not None:
+        cell = bounded(cell, bound)
     return CellState(output_gate * jnp.tanh(cell), cell), gates
+
+
+def bounded(cell: Float[Array, "*batch cells"], bound: float) -> Float[Array, "*batch cells"]:
+    """The cell within +- `bound`; it has no gradient where it is cut off."""
+    return jnp.where(jnp.abs(cell) < bound, cell, jnp.where(cell < 0, -bound, bound))
 
 
 def lstm_cell_backward(
@@ -60,6 +70,7 @@ def lstm_cell_backward(
     before: Float[Array, "*batch cells"],
     cell: Float[Array, "*batch cells"],
     cotangent: CellState,
+    bound: float | None = None,
 ) -> tuple[Float[Array, "*batch four_cells"], Float[Array, "*batch cells"]]:
     """The cotangents of the weighted sum and of the cell before, from the gates and the cells on both sides.
 
@@ -68,6 +79,8 @@ def lstm_cell_backward(
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     squashed = jnp.tanh(cell)
     d_cell = cotangent.cell + cotangent.hidden * output_gate * (1 - squashed**2)
+    if bound is not None:
+        d_cell = jnp.where(jnp.abs(cell) < bound, d_cell, 0)
     d_preactivation = jnp.concatenate(
         [
             d_cell * candidate * input_gate * (1 - input_gate),
@@ -86,6 +99,7 @@ class LstmController(Controller):
     inputs: Linear  # the input's share of the preactivation, with its bias
     recurrent: Float[Array, "reading_and_cells four_cells"]
     start: CellState
+    bound: float | None = eqx.field(static=True)  # of the cell
 
     def __init__(
         self,
@@ -96,7 +110,11 @@ class LstmController(Controller):
         start: CellState,
         weight_range: float | None = None,
         forget_bias: float | None = None,
+        bound: float | None = None,
     ):
+        if bound is not None and not 0 < bound < math.inf:
+            raise LantmError(f"cell_bound is {bound}: give a number above 0, or none")
+        self.bound = bound
         self.inputs, self.recurrent = lstm_matrices(inputs, reading + cells, cells, key, weight_range, forget_bias)
         self.start = start
 
@@ -115,5 +133,5 @@ class LstmController(Controller):
         """The hidden state, and the state with it."""
         given, reading = jnp.split(inputs, [self.inputs.weight.shape[0]])
         preactivation = self.inputs(given) + jnp.concatenate([reading, state.hidden]) @ self.recurrent
-        state, _ = lstm_cell(preactivation, state.cell)
+        state, _ = lstm_cell(preactivation, state.cell, self.bound)
         return state.hidden, state

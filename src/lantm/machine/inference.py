@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.machine.access import Access
+from lantm.machine.access import Access, Position
 from lantm.machine.by_loops import Step, take_step
 from lantm.machine.controller import LstmController
 from lantm.machine.index import Index, Reading, check_geometry, check_weighting, has_index, read, read_all
@@ -23,7 +23,8 @@ from lantm.machine.lantm import Lantm
 from lantm.machine.loops import get_row, loop, put_row
 from lantm.machine.memory import Grow
 from lantm.machine.model import Model
-from lantm.machine.state import State, Weights
+from lantm.machine.settling import neighbours, settle
+from lantm.machine.state import Machinery, Schedule, State, Weights
 
 
 class Inference(NamedTuple):
@@ -57,7 +58,9 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
     if index is not None:
         check_weighting(access.weighting)
     time, problems = batch.inputs.shape
-    state, initial, _ = model.begin(problems, slots=0)
+    state, initial, _ = model.layer.begin_batch(problems, slots=0)
+    schedule = model.layer.writing(Schedule(batch.steps, batch.writes))
+    machinery = Machinery(access, model.layer.policy, controller.bound)
     weights = Weights(controller.recurrent, model.layer.heads.weight, model.layer.heads.bias)
     symbols = controller.inputs(model.embedding)
 
@@ -65,7 +68,7 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
     before = initial.strengths.shape[1]
     shift = -before % access.write_heads
     first_slot = shift + before
-    slots = first_slot + access.write_heads * batch.write_capacity
+    slots = first_slot + access.write_heads * (batch.write_capacity + model.layer.write_end)
     size = (index or Index()).block_size(slots, access.write_heads)
     store = empty(problems, access.geometry.key_size, access.memory_width, -(-slots // size), size)
     if before:
@@ -73,21 +76,21 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
         store = store._replace(open=write(store.open, initial, shift, everyone, access.weighting))
 
     def take(t: Array, state: State) -> Step:
-        return take_step(access, weights, symbols[get_row(batch.inputs, t)], state)
+        return take_step(machinery, weights, symbols[get_row(batch.inputs, t)], state)
 
     def finish(t: Array, step: Step, store: Store, so_far: Inference) -> Inference:
         """Reads, and notes what came of the step."""
-        found = _read(access, store, step, index)
+        found = _read(access, store, step, t < schedule.writes, index)
         prediction = jnp.argmax(model.readout(step.controller.hidden), axis=-1)
         return Inference(
             put_row(so_far.predictions, prediction.astype(jnp.int32), t),
             put_row(so_far.bounds, found.bounds, t),
             so_far.full_reads + found.full,
-            State(found.vectors.reshape(problems, -1), step.controller, step.position),
+            State(found.vectors.reshape(problems, -1), step.controller, _settled(access, step.position, found)),
         )
 
     # While a block is written to, all others are constants of a loop: otherwise XLA copies them at every step.
-    turn = jnp.minimum(jnp.max(batch.writes), batch.steps)
+    turn = jnp.minimum(schedule.turn, batch.steps)
 
     def input_block(block: Array, carry: tuple[Inference, Store]) -> tuple[Inference, Store]:
         so_far, store = carry
@@ -96,7 +99,7 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
             so_far, before = carry
             step = take(t, so_far.state)
             at = first_slot + access.write_heads * t - block * size
-            after = write(before, step.written, at, t < batch.writes, access.weighting)
+            after = write(before, step.written, at, t < schedule.writes, access.weighting)
             seen = store._replace(open=after if access.read_sees_write else before)
             return finish(t, step, seen, so_far), after
 
@@ -118,8 +121,21 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
     return loop(turn, batch.steps, lambda t, so_far: finish(t, take(t, so_far.state), store, so_far), so_far)
 
 
-def _read(access: Access, store: Store, step: Step, index: Index | None) -> Reading:
-    query = Query(step.position.keys[:, : access.read_heads], step.temperatures)
+def _read(access: Access, store: Store, step: Step, writing: Bool[Array, " batch"], index: Index | None) -> Reading:
+    keys, beside = step.position.keys[:, : access.read_heads], None
+    if access.settle_reads:
+        # With `read_sees_write` what the step has written is in the store.
+        new = writing[:, None, None] & (not access.read_sees_write)
+        addresses = [step.written.addresses[:, None, :, d] for d in range(keys.shape[-1])]
+        beside = neighbours(access.distances(keys, step.written.addresses), addresses, new)
+    query = Query(keys, step.temperatures, beside)
     if index is None:
         return read_all(access.weighting, store, query)
     return read(access.weighting, store, query, index)
+
+
+def _settled(access: Access, position: Position, found: Reading) -> Position:
+    if found.neighbours is None:
+        return position
+    keys = settle(position.keys[:, : access.read_heads], found.neighbours)
+    return Position(jnp.concatenate([keys, position.keys[:, access.read_heads :]], axis=1), position.actions)

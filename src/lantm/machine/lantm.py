@@ -19,7 +19,7 @@ from lantm.machine.linear import Linear
 from lantm.machine.memory import Policy, Window, compact, visible
 from lantm.machine.model import Model, Output, Trace
 from lantm.machine.older_records import LANTM_CONSTANTS, with_weighting_options
-from lantm.machine.state import Carried, Machinery, Schedule
+from lantm.machine.state import Carried, Machinery, Noise, Schedule
 from lantm.machine.weighting import make_weighting
 from lantm.records import drop_retired
 
@@ -48,6 +48,12 @@ class LantmConfig:
     """Number of write heads; each adds a memory in every step of the input."""
     read_sees_write: bool = False
     """Whether a step reads what it has just written; the default reads first."""
+    settle_reads: bool = False
+    """Put a read head that is close to one memory onto it, after its reading: errors of steps do not add up."""
+    cell_bound: float | None = None
+    """Cut the cells of the controller off at +- this, so that they cannot count."""
+    write_end: bool = False
+    """Write in the first step after the input too, so that the end of the input is in the memory."""
     initial_slot: bool = True
     """Start with one learnable memory instead of an empty one."""
     squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
@@ -147,13 +153,18 @@ class Lantm(Model):
 
     def begin(self, batch_size: int, slots: int) -> Carried:
         """The learnable start for every problem of a batch, with room for `slots` steps of writing, not more."""
-        return self.layer.begin_batch(batch_size, slots)
+        return self.layer.begin_batch(batch_size, slots + self.layer.write_end)
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: Carried, backend: Backend = "auto"
+        self,
+        inputs: Int[Array, "time batch"],
+        schedule: Schedule,
+        carried: Carried,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], Carried]:
         """The controller's output at every step; the memory carried on starts at its oldest memory."""
-        outputs, path = self.layer.run_batch(self.embedding[inputs], schedule, carried, backend)
+        outputs, path = self.layer.run_batch(self.embedding[inputs], schedule, carried, backend, noise)
         return outputs, Carried(path.state, *compact(path.memory, path.window))
 
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
@@ -162,28 +173,40 @@ class Lantm(Model):
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
         schedule = Schedule(batch.steps, batch.writes, batch.turn)
         outputs, path = self.layer.run_batch(self.embedding[batch.inputs], schedule, carried, backend)
+        schedule = self.layer.writing(schedule)
         understood = access.understand(path.emissions)
+        ended = path.states.position
+        keys, settled = ended.keys, None
+        if access.settle_reads:  # where they read is where the step has moved them from where the last one ended
+            first = jax.tree.map(
+                lambda before, ends: jnp.concatenate([before[None], ends[:-1]]), carried.state.position, ended
+            )
+            keys = access.move(understood, first).keys
+            settled = jnp.any(keys != ended.keys, axis=-1)[:, :, : access.read_heads]
         times = jnp.arange(batch.inputs.shape[0])
-        windows = Machinery(access, self.layer.policy).seen(carried.window, times, schedule)
+        machinery = Machinery(access, self.layer.policy)
+        windows = machinery.seen(carried.window, times, schedule)
         weights = None
         if read_weights:
-            limit = carried.window.end + access.write_heads * batch.writes
+            limit = machinery.limit(carried.window, schedule)
 
             def weigh(keys: Array, temperatures: Array | None, window: Window) -> Array:
                 seen = visible(path.memory.strengths.shape[1], window, limit)
                 return access.weights(keys[:, : access.read_heads], temperatures, path.memory, seen)
 
-            weights = jax.vmap(weigh)(path.states.position.keys, understood.temperatures, windows)
+            weights = jax.vmap(weigh)(keys, understood.temperatures, windows)
         trace = Trace(
-            keys=path.states.position.keys,
-            actions=path.states.position.actions,
+            keys=keys,
+            actions=ended.actions,
             key_gates=understood.key_gates,
             action_gates=understood.action_gates,
             strengths=understood.strengths,
             temperatures=understood.temperatures,
             readings=path.states.reading,
             memory=path.memory,
+            writes=schedule.writes,
             windows=windows,
             read_weights=weights,
+            settled=settled,
         )
         return Output(self.readout(outputs), trace)

@@ -16,7 +16,7 @@ from lantm.machine.linear import Linear
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact
 from lantm.machine.recurrence import recur
 from lantm.machine.reference import recur_with_controller
-from lantm.machine.state import Carried, Path, Schedule, State, Weights
+from lantm.machine.state import Carried, Noise, Path, Schedule, State, Weights
 from lantm.machine.weighting import InvNorm, Weighting
 
 Part = Literal["embedding", "controller", "heads", "output"]
@@ -64,6 +64,7 @@ class LieAccess(eqx.Module):
 
     access: Access = eqx.field(static=True)
     policy: Policy = eqx.field(static=True)
+    write_end: bool = eqx.field(static=True)
     controller: Controller
     heads: Linear  # from the controller's output to what it tells the heads
     start: Start
@@ -81,6 +82,9 @@ class LieAccess(eqx.Module):
         read_heads: int = 1,
         write_heads: int = 1,
         read_sees_write: bool = False,
+        settle_reads: bool = False,
+        cell_bound: float | None = None,
+        write_end: bool = False,
         initial_slot: bool = True,
         squash_vectors: Literal["tanh", "sigmoid"] = "tanh",
         normalise_steps: bool = True,
@@ -113,8 +117,11 @@ class LieAccess(eqx.Module):
             interpolate_actions=interpolate_actions,
             squash_vectors=squash_vectors,
             read_sees_write=read_sees_write,
+            settle_reads=settle_reads,
         )
-        self.policy = forgetting(memory_limit, memory_drop)
+        self.policy, self.write_end = forgetting(memory_limit, memory_drop), write_end
+        if controller is not None and cell_bound is not None:
+            raise LantmError("cell_bound is for the LSTM: bound the state of your own controller in its step")
         # The first and the fourth key draw what a model around the layer adds: its embedding and its readout.
         _, controller_key, heads_key, _, start_key = jax.random.split(key, 5)
         keys = iter(jax.random.split(start_key, 8))
@@ -126,7 +133,7 @@ class LieAccess(eqx.Module):
         reading = read_heads * memory_width
         start = CellState(uniform(cells), uniform(cells))
         self.controller = controller or LstmController(
-            inputs, reading, cells, controller_key, start, range_of["controller"], forget_bias
+            inputs, reading, cells, controller_key, start, range_of["controller"], forget_bias, cell_bound
         )
         self.heads = Linear(self.controller.size, self.access.emission_size, heads_key, range_of["heads"])
         first_reading, head_keys = uniform(reading), uniform(self.access.heads, geometry.raw_key_size)
@@ -150,15 +157,17 @@ class LieAccess(eqx.Module):
     ) -> tuple[Float[Array, "time size"], LieAccessState]:
         """The controller's output at every step, and what is carried on.
 
-        Every step writes to the memory, or only the first `writes` steps. Without a `memory_limit` the memory of the
-        state has grown by what was written; with one, the state keeps its shape, as `lax.scan` needs it.
+        Every step writes to the memory, or only the first `writes` steps, and with `write_end` one more. Without a
+        `memory_limit` the memory of the state has grown by what was written; with one, the state keeps its shape, as
+        `lax.scan` needs it.
         """
         time = xs.shape[0]
         writes = time if writes is None else writes
         if not 0 <= writes <= time:
             raise LantmError(f"writes is {writes}: there are {time} steps to write in")
         before = self.begin() if state is None else state
-        slots, written = before.memory.strengths.shape[0], writes * self.access.write_heads
+        slots = before.memory.strengths.shape[0]
+        written = min(writes + self.write_end, time) * self.access.write_heads
         zero = jnp.zeros((), jnp.int32)
         used = zero + slots if before.remembered is None else before.remembered
         # There is room for one step at least: the loop of no steps is compiled too.
@@ -209,19 +218,36 @@ class LieAccess(eqx.Module):
         )
         return Carried(state, append(memory, slot, zero), Window(zero, zero + 1))
 
+    def writing(self, schedule: Schedule) -> Schedule:
+        """The schedule with the steps in which this layer writes: the end of the input, if that is written, is one."""
+        if not self.write_end:
+            return schedule
+        turn_at = None if schedule.turn_at is None else schedule.turn_at + 1
+        return Schedule(schedule.steps, schedule.writes + 1, turn_at)
+
     def run_batch(
-        self, inputs: Float[Array, "time batch inputs"], schedule: Schedule, carried: Carried, backend: Backend = "auto"
+        self,
+        inputs: Float[Array, "time batch inputs"],
+        schedule: Schedule,
+        carried: Carried,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch size"], Path]:
         """The controller's output at every step of a batch, and what happened."""
+        schedule = self.writing(schedule)
         if not isinstance(self.controller, LstmController):
             if backend == "kernel":
                 raise LantmError("the kernels are for the LSTM controller: use the backend 'auto' or 'loops'")
+            if noise is not None:
+                raise LantmError("noise is for the LSTM controller: a controller of one's own draws its own")
             return recur_with_controller(
                 self.access, self.policy, self.controller, self.heads, inputs, *carried, schedule
             )
         weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
         given = self.controller.inputs(inputs)
-        path = recur(self.access, self.policy, weights, given, *carried, schedule, backend)
+        if noise is not None:
+            given = given + noise.scale * jax.random.normal(noise.key, given.shape, given.dtype)
+        path = recur(self.access, self.policy, weights, given, *carried, schedule, backend, self.controller.bound)
         return path.states.controller.hidden, path
 
 

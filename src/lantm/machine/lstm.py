@@ -17,7 +17,7 @@ from lantm.machine.linear import Linear, lstm_matrices
 from lantm.machine.lstm_stack import StackRun, StackWeights, run_stack
 from lantm.machine.model import Model, Output
 from lantm.machine.older_records import LSTM_CONSTANTS
-from lantm.machine.state import Schedule
+from lantm.machine.state import Noise, Schedule
 from lantm.records import drop_retired
 
 
@@ -117,11 +117,18 @@ class Lstm(Model):
         return CellState(*(jnp.broadcast_to(part[:, None], shape) for part in (start.hidden, start.cell)))
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: CellState, backend: Backend = "auto"
+        self,
+        inputs: Int[Array, "time batch"],
+        schedule: Schedule,
+        carried: CellState,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], CellState]:
         """The top layer's output at every step, and the final state of every layer."""
         if backend == "kernel":
             raise LantmError("an LSTM has no kernels: use the backend 'auto' or 'loops'")
+        if noise is not None:
+            raise LantmError("an LSTM learns without noise: leave out noise")
         return _run_layers(self.layers, self.embedding[inputs], carried, schedule.steps)
 
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:

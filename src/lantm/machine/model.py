@@ -5,19 +5,19 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from lantm.batch import Batch
 from lantm.machine.backend import Backend
 from lantm.machine.linear import Linear
 from lantm.machine.memory import Memory, Window
-from lantm.machine.state import Schedule
+from lantm.machine.state import Noise, Schedule
 
 
 class Trace(NamedTuple):
     """What the heads of a Lie access machine did; read heads come before write heads."""
 
-    keys: Float[Array, "time batch heads key"]
+    keys: Float[Array, "time batch heads key"]  # where they read and wrote, before any settled
     actions: Float[Array, "time batch heads action"]
     key_gates: Float[Array, "time batch heads"]
     action_gates: Float[Array, "time batch heads"]
@@ -25,8 +25,12 @@ class Trace(NamedTuple):
     temperatures: Float[Array, "time batch read_heads"] | None
     readings: Float[Array, "time batch reading"]
     memory: Memory
+    writes: Int[Array, " batch"]  # the number of steps that wrote to a problem's memory
     windows: Window  # which slots each reading could see
     read_weights: Float[Array, "time batch read_heads slots"] | None  # on request: time * slots numbers
+    settled: (
+        Bool[Array, "time batch read_heads"] | None
+    )  # where a read head was put on a memory; of machines that settle
 
 
 class Output(NamedTuple):
@@ -57,7 +61,12 @@ class Model(eqx.Module):
 
     @abc.abstractmethod
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree, backend: Backend = "auto"
+        self,
+        inputs: Int[Array, "time batch"],
+        schedule: Schedule,
+        carried: PyTree,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], PyTree]:
         """The controller's output at every step, and what is carried on."""
 
@@ -65,10 +74,12 @@ class Model(eqx.Module):
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer with its trace, from the code that trains."""
 
-    def features(self, batch: Batch, backend: Backend = "auto") -> Float[Array, "time batch cells"]:
+    def features(
+        self, batch: Batch, backend: Backend = "auto", noise: Noise | None = None
+    ) -> Float[Array, "time batch cells"]:
         """The controller's output at every step of a batch of problems."""
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
-        return self.run(batch.inputs, Schedule(batch.steps, batch.writes, batch.turn), carried, backend)[0]
+        return self.run(batch.inputs, Schedule(batch.steps, batch.writes, batch.turn), carried, backend, noise)[0]
 
     def __call__(self, batch: Batch) -> Output:
         return Output(self.readout(self.features(batch)), None)

@@ -33,12 +33,13 @@ def recur_by_scan(
     window: Window,
     schedule: Schedule,
     backend: str = "loops",
+    cell_bound: float | None = None,
 ) -> Path:
     """Does what `lantm.machine.recurrence.recur` does; the backend does not matter."""
 
     def advance(given: Array, state: State) -> tuple[Array, PyTree]:
         seen = jnp.concatenate([state.reading, state.controller.hidden], axis=-1)
-        controller, _ = lstm_cell(given + seen @ weights.recurrent, state.controller.cell)
+        controller, _ = lstm_cell(given + seen @ weights.recurrent, state.controller.cell, cell_bound)
         return controller.hidden, controller
 
     emit = (weights.heads, weights.heads_bias)
@@ -90,7 +91,8 @@ def _scan(
         memory = jax.tree.map(lambda new, old: jnp.where(t < write_steps, new, old), written, memory)
         seen = visible(memory.strengths.shape[1], machinery.seen(window, t, schedule), limit)
         reading = access.read(position.keys[:, : access.read_heads], temperatures, memory, seen)
-        after = State(reading, controller, position)
+        left = visible(memory.strengths.shape[1], machinery.left(window, t, schedule), limit)
+        after = State(reading, controller, access.settle(position, memory, left))
         running = t < schedule.steps
         state = jax.tree.map(lambda new, old: jnp.where(running, new, old), after, state)
         rows = jax.tree.map(lambda new: jnp.where(running, new, 0), (output, after, emission))

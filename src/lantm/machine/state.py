@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.machine.access import Access, Position
 from lantm.machine.backend import Kernels
@@ -39,6 +39,13 @@ class Schedule(NamedTuple):
         return jnp.max(self.writes) if self.turn_at is None else self.turn_at
 
 
+class Noise(NamedTuple):
+    """What is added to the controller's preactivations while it learns, so that it learns to be clear about them."""
+
+    key: PRNGKeyArray
+    scale: float  # the standard deviation
+
+
 class Path(NamedTuple):
     """What happened: the small states after every step, and what the machine ended with."""
 
@@ -71,6 +78,7 @@ class Machinery(NamedTuple):
 
     access: Access
     policy: Policy
+    cell_bound: float | None = None
     kernels: Kernels | None = None  # otherwise the loops
 
     def slot(self, start: Window, step: Int[Array, "*steps"]) -> Int[Array, "*steps"]:
@@ -79,9 +87,13 @@ class Machinery(NamedTuple):
 
     def seen(self, start: Window, step: Int[Array, "*steps"], schedule: Schedule) -> Window:
         """What a step's reading can see; the step after the last sees what is left in the end."""
-        before = step + 1 if self.access.read_sees_write else step
-        written = self.access.write_heads * jnp.minimum(before, schedule.turn)
-        return self.policy.window(start, written)
+        if self.access.read_sees_write:
+            return self.left(start, step, schedule)
+        return self.policy.window(start, self.access.write_heads * jnp.minimum(step, schedule.turn))
+
+    def left(self, start: Window, step: Int[Array, "*steps"], schedule: Schedule) -> Window:
+        """What is remembered after a step, with what it has written."""
+        return self.policy.window(start, self.access.write_heads * jnp.minimum(step + 1, schedule.turn))
 
     def limit(self, start: Window, schedule: Schedule) -> Int[Array, " batch"]:
         """The slot where each problem's own writing ends."""

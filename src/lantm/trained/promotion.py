@@ -23,16 +23,17 @@ def promote(
     scales: tuple[int, ...] = (),
     problems: int = 3200,
     shelf: pathlib.Path = zoo.SHELF,
+    hard: bool = False,
 ) -> Trained:
     """Saves a machine of a run to a shelf: that of the given seed, or the one with the best mean score.
 
     The score is the one that the recipe selects by (`select_by`). The machine is selected and scored at the given
-    multiples of the training lengths, or at the task's usual ones.
+    multiples of the training lengths, or at the task's usual ones; with `hard`, on hard problems too.
     """
     name = name or usual_name(run.experiment)
     if not name or not all(c.isalnum() or c == "-" for c in name):
         raise LantmError(f"{name!r} cannot be the name of a machine: use letters, digits and hyphens")
-    tests = lengths_or_parts(run.source, scales)
+    tests = lengths_or_parts(run.source, scales, hard=hard)
     if seed is None:
         examiner = run.examiner(run.source, tests)
         draw = choosing(min(CHOOSING_PROBLEMS, problems))

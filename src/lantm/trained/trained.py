@@ -29,6 +29,7 @@ from lantm.evaluation import (
     Watch,
     record,
     reporting,
+    side_by_side,
 )
 from lantm.evaluation.examiner import BATCH, PARTS
 from lantm.files import file_name
@@ -213,15 +214,16 @@ class Trained:
         which: Which = "best",
         draw: int = 1,
         task: Source | None = None,
+        hard: bool = False,
     ) -> dict[str, Measured]:
         """The figures of every seed on fresh problems, by label.
 
         For a task these are scores at multiples of the training lengths (1x, 2x) or at exact lengths; for a text, the
         perplexities of validation and test. Another `draw` gives other problems; `task` scores on another task of the
-        same symbols.
+        same symbols; `hard` also scores hard problems (1x hard, 2x hard), whose scores have `kinds`.
         """
         source = task or self.source
-        examiner = self.examiner(source, lengths_or_parts(source, scales, lengths), batch_size)
+        examiner = self.examiner(source, lengths_or_parts(source, scales, lengths, hard), batch_size)
         return examiner(self.weights(which), self.start_seeds, reporting(problems, draw))
 
     def verify(
@@ -280,13 +282,17 @@ def usual_name(experiment: Experiment) -> str:
     return file_name(f"{experiment.task}-{experiment.model}")
 
 
-def lengths_or_parts(source: Source, scales: Sequence[int] = (), lengths: Sequence[int] = ()) -> dict[str, Any]:
-    """What to test at, by label: lengths of a task, or the parts of a text."""
+def lengths_or_parts(
+    source: Source, scales: Sequence[int] = (), lengths: Sequence[int] = (), hard: bool = False
+) -> dict[str, Any]:
+    """What to test at, by label: lengths of a task, on hard problems too if asked, or the parts of a text."""
     if isinstance(source, Text):
-        if scales or lengths:
-            raise LantmError("a text has no lengths to score at: leave out --scales and --lengths")
+        if scales or lengths or hard:
+            raise LantmError("a text has no lengths to score at: leave out --scales, --lengths and --hard")
         return dict(PARTS)
     assert isinstance(source, Task)
+    if hard and not source.hard_kinds:
+        raise LantmError(f"{source.name} has no hard problems: leave out --hard, or let the task define hard_draws")
     scales = scales or (() if lengths else source.usual_scales)
     tests = {f"{scale}x": source.lengths_at(scale) for scale in scales}
     for length in lengths:
@@ -296,4 +302,4 @@ def lengths_or_parts(source: Source, scales: Sequence[int] = (), lengths: Sequen
     longest = max(one.largest for one in tests.values())
     if longest > LONGEST:
         raise LantmError(f"the longest length is {longest}: ask for lengths up to {LONGEST:,}")
-    return tests
+    return side_by_side(tests, tests if hard else {})

@@ -108,6 +108,8 @@ class Experiment:
                 raise LantmError(
                     "a text has no end for its memory to grow to: give a memory_limit (the paper's is 100)"
                 )
+            if self.reads_text and self.machine.write_end:
+                raise LantmError("a text has no end of input to be written: leave write_end off")
             if self.recipe.mixed_lengths and self.machine.memory_limit is not None:
                 raise LantmError("problems that share a batch forget together: turn mixed_lengths or memory_limit off")
         if self.text is not None and not self.reads_text:

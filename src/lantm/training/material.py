@@ -9,16 +9,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from lantm.batch import Batch
-from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer
+from lantm.batch import Batch, mixed
+from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, side_by_side
 from lantm.evaluation import reading as text_reading
 from lantm.evaluation.examiner import PARTS
 from lantm.evaluation.surprise import total_surprise
-from lantm.machine import Model
+from lantm.machine import Model, Noise
 from lantm.machine.loops import get_row
-from lantm.randomness import EVALUATE, TEST, TRAIN, seed_key, shared_key
+from lantm.randomness import EVALUATE, HARD, NOISE, TEST, TRAIN, seed_key, shared_key
 from lantm.tasks import Source, Task, Text
 from lantm.tasks.pieces import Pieces
 from lantm.training.experiment import Experiment
@@ -59,7 +59,7 @@ class Material(abc.ABC):
 
     @abc.abstractmethod
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
-        """The tests that choose the best weights, those of the shortest lengths first."""
+        """The tests that choose the best weights: the shortest lengths first, at each random problems before hard."""
 
 
 def make_material(experiment: Experiment, source: Source) -> Material:
@@ -76,25 +76,43 @@ class ProblemMaterial(Material):
         self._recipe, self._task = recipe, task
         self.batches, self.per_batch, self.data = recipe.batches, recipe.batch_size, ()
         self.counts = np.ones(recipe.batches, np.float32)
-        lengths = {f"{scale}x": task.lengths_at(scale) for scale in recipe.test_scales}
-        self.tests = self.final = ProblemExaminer(task, lengths, experiment.machines, recipe.batch_size)
+        random, hard = (
+            {f"{scale}x": task.lengths_at(scale) for scale in scales}
+            for scales in (recipe.test_scales, recipe.test_hard_scales)
+        )
+        tests = side_by_side(random, hard)
+        self.tests = self.final = ProblemExaminer(task, tests, experiment.machines, recipe.batch_size)
 
     def begin(self, model: Model) -> None:
         """Nothing: problems are independent."""
 
-    def take(self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Batch:
+    def take(
+        self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]
+    ) -> tuple[Batch, PRNGKeyArray]:
+        """Problems, and the key of the noise."""
         recipe, task = self._recipe, self._task
         keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
         lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key))(keys)
         lengths = lengths if recipe.mixed_lengths else lengths[0]
         longest = task.train_lengths.largest
-        return task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
+        problems = task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
+        if recipe.hard_share:
+            share_key, hard_key = jax.random.split(seed_key(seed, HARD, TRAIN, epoch, at))
+            chosen = jax.random.bernoulli(share_key, recipe.hard_share, (recipe.batch_size,))
+            problems = mixed(chosen, task.sample_hard(hard_key, recipe.batch_size, lengths, longest), problems)
+        return problems, seed_key(seed, NOISE, epoch, at)
 
-    def loss(self, model: Model, given: Batch, carried: PyTree, at: Int[Array, ""]) -> tuple[Float[Array, ""], PyTree]:
-        return negative_log_likelihood(answer(model, given)), carried
+    def loss(
+        self, model: Model, given: tuple[Batch, PRNGKeyArray], carried: PyTree, at: Int[Array, ""]
+    ) -> tuple[Float[Array, ""], PyTree]:
+        problems, key = given
+        noise = Noise(key, self._recipe.noise) if self._recipe.noise else None
+        return negative_log_likelihood(answer(model, problems, noise=noise)), carried
 
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
-        return [tests[f"{scale}x"] for scale in sorted(self._recipe.test_scales)]
+        scales = sorted({*self._recipe.test_scales, *self._recipe.test_hard_scales})
+        labels = [label for scale in scales for label in (f"{scale}x", f"{scale}x hard")]
+        return [tests[label] for label in labels if label in tests]
 
 
 class TextMaterial(Material):

@@ -62,12 +62,18 @@ class Recipe:
     """Begin with the shortest problems and reach all lengths after this fraction of the epochs."""
     curriculum_focus: float = 0.0
     """Fraction of lengths drawn at the current maximum; the rest are uniform. 0: all uniform up to the maximum."""
+    hard_share: float = 0.0
+    """Fraction of training problems that are hard ones, such as long carries and repeated symbols."""
+    noise: float = 0.0
+    """Standard deviation of what is added to the controller's preactivations in training (not in tests)."""
     test_every: int = 20
     """Epochs between tests."""
     test_batches: int = 100
     """Batches per test, at each scale."""
     test_scales: tuple[int, ...] = (1, 2)
     """Multiples of the training lengths to test at."""
+    test_hard_scales: tuple[int, ...] = ()
+    """Multiples of the training lengths to test at on hard problems too; these tests also choose the best weights."""
     select_by: Score = "coarse"
     """The score that chooses the best weights and the best seed; the other decides between equals."""
     shorter_first: bool = False
@@ -85,7 +91,9 @@ class Recipe:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to below 1")
         if not 0 < self.plateau_factor <= 1:
             raise LantmError(f"plateau_factor is {self.plateau_factor}: give a number above 0, at most 1")
-        for name in ("curriculum", "curriculum_focus"):
+        if not 0 <= self.noise < math.inf:
+            raise LantmError(f"noise is {self.noise}: give a number from 0 on")
+        for name in ("curriculum", "curriculum_focus", "hard_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
         if not 0 <= self.plateau_start <= _LARGEST:
@@ -96,6 +104,8 @@ class Recipe:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")
         if not self.test_scales or not all(1 <= scale <= _LARGEST for scale in self.test_scales):
             raise LantmError(f"test_scales are {self.test_scales}: give whole numbers from 1 on, at least one")
+        if not all(1 <= scale <= _LARGEST for scale in self.test_hard_scales):
+            raise LantmError(f"test_hard_scales are {self.test_hard_scales}: give whole numbers from 1 on, or none")
 
     @staticmethod
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:

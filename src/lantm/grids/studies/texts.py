@@ -34,8 +34,8 @@ def text_cells(request: Request, machines: Sequence[tuple[ModelName, Mapping[str
             "language needs a text: give --data FOLDER with ptb.train.txt, ptb.valid.txt and ptb.test.txt "
             "(Tomas Mikolov's simple-examples.tgz has them)"
         )
-    if request.recipe != "paper" or request.scales:
-        raise LantmError("language has one recipe, the paper's, and no scales: leave out --recipe and --scales")
+    if request.recipe != "paper" or request.scales or request.hard:
+        raise LantmError("language has one recipe, the paper's, and no scales: leave out --recipe, --scales and --hard")
     # With a large vocabulary, one matrix product keeps all cores busy.
     use_one_device()
     text = TextFiles.of(_beginning(request.folder) if request.quick else request.folder)

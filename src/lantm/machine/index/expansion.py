@@ -24,6 +24,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from lantm.machine.index.blocks import FARTHEST, Summaries
+from lantm.machine.settling import Neighbours
 from lantm.machine.weighting import Weighting
 
 
@@ -32,6 +33,7 @@ class Query(NamedTuple):
 
     keys: Float[Array, "batch read_heads key"]
     temperatures: Float[Array, "batch read_heads"] | None
+    beside: Neighbours | None = None  # of heads that settle: their neighbours among what the step has just written
 
 
 class Span(NamedTuple):

@@ -20,6 +20,7 @@ from lantm.errors import LantmError
 from lantm.geometry import EuclideanGeometry, Geometry
 from lantm.machine.index.blocks import Slots, Store
 from lantm.machine.index.expansion import Query, Span, expand, look
+from lantm.machine.settling import Neighbours, bounded_below, merge, neighbours
 from lantm.machine.weighting import Weighting
 
 
@@ -59,6 +60,8 @@ class Reading(NamedTuple):
     vectors: Float[Array, "batch read_heads width"]
     bounds: Float[Array, "batch read_heads"]  # no component is farther off from that of a full read, but for rounding
     full: Int[Array, ""]  # 1 if all memories were read; then the bounds are 0
+    neighbours: Neighbours | None  # of heads that settle
+    certain: Bool[Array, "batch read_heads"]  # whether it is known which heads settle, and where
 
 
 def has_index(geometry: Geometry) -> bool:
@@ -82,23 +85,31 @@ def check_weighting(weighting: Weighting) -> None:
 def read_all(weighting: Weighting, store: Store, query: Query) -> Reading:
     """The full read."""
     closed, _, opened = store
+    distances = [_squared_distances(query, part.addresses[:, None]) for part in (closed, opened)]
     affinities = _affinities(
         weighting,
         query,
-        jnp.concatenate([_squared_distances(query, part.addresses[:, None]) for part in (closed, opened)], axis=-1),
+        jnp.concatenate(distances, axis=-1),
         jnp.concatenate([closed.visible, opened.visible], axis=-1)[:, None],
     )
+    found = query.beside
+    if found is not None:
+        for part, apart in zip((closed, opened), distances, strict=True):
+            if apart.shape[-1]:  # nothing is open once all is written
+                found = merge(found, _neighbours(Slots(part.addresses[:, None], part.contents[:, None]), apart))
     split = closed.contents.shape[-1]
     sums = jnp.einsum("bhs,bcs->bhc", affinities[..., :split], closed.contents)
     sums += jnp.einsum("bhs,bcs->bhc", affinities[..., split:], opened.contents)
-    return Reading(_divide(sums), jnp.zeros(sums.shape[:2], sums.dtype), jnp.ones((), jnp.int32))
+    nothing = jnp.zeros(sums.shape[:2], sums.dtype)
+    return Reading(_divide(sums), nothing, jnp.ones((), jnp.int32), found, nothing == 0)
 
 
 def read(weighting: Weighting, store: Store, query: Query, index: Index) -> Reading:
     """The read through the index: a few blocks exactly, more if that is not good enough, and all if that is not."""
 
     def enough(found: Reading, otherwise: Callable[[], Reading]) -> Reading:
-        chosen: Reading = lax.cond(jnp.all(found.bounds <= index.tolerance), lambda: found, otherwise)
+        good = jnp.all((found.bounds <= index.tolerance) & found.certain)
+        chosen: Reading = lax.cond(good, lambda: found, otherwise)
         return chosen
 
     def read_more() -> Reading:
@@ -145,7 +156,16 @@ def read_blocks(weighting: Weighting, store: Store, query: Query, nearest: int) 
     least = sums[..., -1] - jnp.sum(expansion.surplus(summaries, law), axis=-1)
     bounds = error / jnp.maximum(least, jnp.finfo(sums.dtype).tiny)
     bounds = jnp.where(jnp.isnan(bounds), jnp.inf, bounds)  # where numbers overflow, nothing is known
-    return Reading(vectors, bounds, jnp.zeros((), jnp.int32))
+    if query.beside is None:
+        return Reading(vectors, bounds, jnp.zeros((), jnp.int32), None, jnp.ones_like(bounds, bool))
+    beyond = jnp.min(jnp.where(left, view.squares.nearest, jnp.inf), axis=-1)
+    found, certain = bounded_below(merge(query.beside, _neighbours(near, distances)), beyond)
+    return Reading(vectors, bounds, jnp.zeros((), jnp.int32), found, certain)
+
+
+def _neighbours(slots: Slots, distances: Float[Array, "batch read_heads slots"]) -> Neighbours:
+    key_size = slots.addresses.shape[-2]
+    return neighbours(distances, [slots.addresses[..., d, :] for d in range(key_size)], slots.visible)
 
 
 def _gather(closed: Slots, chosen: Int[Array, "batch read_heads nearest"], opened: Slots, size: int) -> Slots:

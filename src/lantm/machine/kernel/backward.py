@@ -117,8 +117,11 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
 
         gate, forget, out, new = (block.row(saved.gates, t, every, g, size=cells, padded=block.cells) for g in range(4))
         old_cell = block.row(saved.cell, t, every, size=cells, padded=block.cells)
-        squashed = jnp.tanh(block.row(saved.cell, t + 1, every, size=cells, padded=block.cells))
+        new_cell = block.row(saved.cell, t + 1, every, size=cells, padded=block.cells)
+        squashed = jnp.tanh(new_cell)
         d_cell = d_cell + d_hidden * out * (1 - squashed * squashed)
+        if machinery.cell_bound is not None:
+            d_cell = jnp.where(jnp.abs(new_cell) < machinery.cell_bound, d_cell, 0)
         d_sums = [
             d_cell * new * gate * (1 - gate),
             d_cell * old_cell * forget * (1 - forget),

@@ -10,6 +10,7 @@ from jaxtyping import Array
 from lantm.machine.kernel.heads import squared_distances
 from lantm.machine.kernel.sizes import CHUNKED, ROWS, Sizes, padded, scalar_columns
 from lantm.machine.memory import Memory, Window
+from lantm.machine.settling import Neighbours, merge, neighbours
 from lantm.machine.state import Machinery
 
 
@@ -108,8 +109,13 @@ class Block:
 
     def seen(self, t: Array) -> Window:
         """What the reading of a step can see (`Machinery.seen`)."""
-        before = t + 1 if self.access.read_sees_write else t
-        return self.policy.window(self.start, self.access.write_heads * jnp.minimum(before, self.turn))
+        if self.access.read_sees_write:
+            return self.left(t)
+        return self.policy.window(self.start, self.access.write_heads * jnp.minimum(t, self.turn))
+
+    def left(self, t: Array) -> Window:
+        """What is remembered after a step (`Machinery.left`)."""
+        return self.policy.window(self.start, self.access.write_heads * jnp.minimum(t + 1, self.turn))
 
     def chunks(self, seen: Window) -> tuple[Array, Array]:
         """The first chunk of memories that can be seen, and the one behind the last."""
@@ -134,8 +140,29 @@ class Block:
             columns = within(shape, {2: self.access.memory_width})
             mask = mask if columns is None else mask & columns
             found = self.load(memory.vectors, slice(None), some, pl.ds(self.zero, self.width), mask=mask)
-        visible = (slot >= seen.first) & (slot < jnp.minimum(seen.end, self.limits)[:, None])
-        return (addresses, strengths, found), visible, mask if vectors else None
+        return (addresses, strengths, found), self.visible(slot, seen), mask if vectors else None
+
+    def visible(self, slot: Array, window: Window) -> Array:
+        """Which slots are in a window, for each problem up to where its own writing ends."""
+        return (slot >= window.first) & (slot < jnp.minimum(window.end, self.limits)[:, None])
+
+    def settle(self, memory: Memory, keys: list[list[Array]], left: Window) -> list[list[Array]]:
+        """The read heads after settling on what is left (`lantm.machine.settling`)."""
+
+        def look(at: Array, so_far: list[Neighbours]) -> list[Neighbours]:
+            (addresses, _, _), visible, _ = self.chunk(memory, at, left, vectors=False)
+            return [
+                merge(old, neighbours(squared_distances(self.access, key, addresses), addresses, visible))
+                for old, key in zip(so_far, keys, strict=True)
+            ]
+
+        infinite = jnp.full((ROWS,), jnp.inf, keys[0][0].dtype)
+        start = [Neighbours([jnp.zeros_like(infinite) for _ in key], infinite, infinite) for key in keys]
+        found: list[Neighbours] = lax.fori_loop(*self.chunks(left), look, start)
+        return [
+            [jnp.where(near.settled, address, old) for address, old in zip(near.address, key, strict=True)]
+            for near, key in zip(found, keys, strict=True)
+        ]
 
     def nearest(self, memory: Memory, keys: list[list[Array]], seen: Window) -> list[Array]:
         """The smallest squared distance of every read head, for weightings that ask for it."""

@@ -8,6 +8,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
+from lantm.machine.controller import bounded
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import move
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
@@ -52,6 +53,8 @@ def forward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
             gates.append(jnp.tanh(total) if g == 3 else jax.nn.sigmoid(total))
             block.put_row(saved.gates, gates[g], t, every, g, size=cells)
         cell = gates[1] * cell + gates[0] * gates[3]
+        if machinery.cell_bound is not None:
+            cell = bounded(cell, machinery.cell_bound)
         hidden = gates[2] * jnp.tanh(cell)
         block.put_row(saved.hidden, hidden, t + 1, every, size=cells)
         scalars, vectors = weights.emission(t + 1, saved.hidden, hidden)
@@ -76,6 +79,8 @@ def forward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
         for h in heads:
             block.store(saved.totals, totals[h], t, every, h)
             block.store(saved.nearest, nearest[h], t, every, h)
+        if access.settle_reads:
+            keys = block.settle(memory, keys[: access.read_heads], block.left(t)) + keys[access.read_heads :]
         save_state(t + 1, readings, None, cell, keys, actions)  # the hidden state is there already
         return readings, hidden, cell, keys, actions
 
