@@ -58,16 +58,16 @@ def verify(
     return Verification(length, draw, counted.get("random"), counted.get("hard"), mistake, complete)
 
 
-# How many problems are run at once. On a CPU, every core runs a batch of as many as have so many steps together, from 1
-# to `most`: longer problems gain nothing side by side, since where one needs a full read all of them do. A step takes
-# up to 3.3 kB of a Lie access machine, and 0.1 kB where inputs are so long that it reads through an index: then the
-# 300,000 steps of a sum of 100,000 digits take 30 MB per core. What is run at once does not depend on how many problems
-# there are.
 class _AtOnce(NamedTuple):
+    """How much a device runs at once: problems of so many steps together, at least one and at most so many problems."""
+
     steps: int
     most: int
 
 
+# On a CPU a device is a core. There long problems gain nothing side by side, since where one of them needs a full read
+# all do. A step of a Lie access machine takes up to 3.3 kB, and 0.1 kB where it reads through an index: the 300,000
+# steps of a sum of 100,000 digits take 30 MB.
 _CPU, _ACCELERATOR = _AtOnce(steps=8192, most=32), _AtOnce(steps=2**20, most=1024)
 
 
