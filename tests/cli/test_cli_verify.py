@@ -11,6 +11,7 @@ import pytest
 
 from lantm.evaluation import Part
 from lantm.machine import Lantm
+from lantm.randomness import VERIFY, seed_key
 from lantm.tasks import make_task
 from lantm.trained import Trained
 
@@ -77,16 +78,22 @@ def test_json(lantm, tmp_path: pathlib.Path) -> None:
 
 
 def test_every_core_counts_the_same(lantm, tmp_path: pathlib.Path) -> None:
-    """In a process of its own, problems are shared out over two devices."""
-    path = saved(hand_made.confusing("c", "d"), tmp_path)
-    asked = ["verify", str(path), "--length", "40", "--problems", "70", "--json"]
+    """In a process of its own, problems are shared out over two devices; the first mistake is on the second one."""
+    keys = [seed_key(1, VERIFY, 0, number) for number in range(64)]
+    symbols = [symbol for key in keys for symbol in TASK.sample(key, 1, 2, 2).inputs[1:3, 0].tolist()]
+    first = next(at for at in range(64, 128) if symbols[at] not in symbols[:64])
+    never = next(symbol for symbol in range(TASK.data_symbols) if symbol not in symbols)
+    path = saved(hand_made.confusing(TASK.alphabet[symbols[first]], TASK.alphabet[never]), tmp_path)
+    asked = ["verify", str(path), "--length", "2", "--problems", "70", "--json"]
     apart = subprocess.run(
         [sys.executable, "-c", PROGRAM, *asked], env=os.environ, capture_output=True, text=True, check=False
     )
     devices, _, said = apart.stdout.partition("\n")
     here = lantm(*asked)
     assert (devices, apart.returncode, here.status) == ("2", 1, 1), apart.stderr
-    assert untimed(json.loads(said)) == untimed(json.loads(here.out))
+    told = untimed(json.loads(said))
+    assert told == untimed(json.loads(here.out))
+    assert told["first_mistake"]["problem"] == 1 + first // 2
 
 
 PROGRAM = """
