@@ -78,5 +78,9 @@ def test_the_end_that_is_written(open_page: Open) -> None:
     page = open_page(view_of(dataclasses.replace(recording, heads=ends)))
     page.press("a")
     assert page.text(".words").startswith("Step 9. The end is written as memory 9. Symbol 1 of the answer: “!”, right")
+    shown = page.picture("canvas.keys")
     page.press("ArrowRight")
     assert "written" not in page.text(".words")
+    page.page.locator('.cell[data-step="9"]').hover()
+    page.settle()
+    assert page.picture("canvas.keys") == shown, "a symbol of the answer shows its read, not the end that is written"

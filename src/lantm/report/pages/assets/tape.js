@@ -36,7 +36,7 @@ class Tape {
     const cell = event.target.closest(".cell");
     if (!cell || !this.scene) return;
     const step = Number(cell.dataset.step);
-    const slot = this.scene.slotOf(step);
+    const slot = step < this.scene.given ? this.scene.slotOf(step) : -1; // a symbol of the answer is about its read
     this.point({ step, slot: slot < 0 ? null : slot }, kept);
   }
 
