@@ -13,7 +13,7 @@ from rich.table import Table
 from benchmarks import long_input, recipe_batch
 from lantm.provenance import provenance
 
-TABLES = ("batch", "exact_length", "seeds", "length", "long_input")
+TABLES = ("batch", "mechanisms", "exact_length", "seeds", "length", "long_input")
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 
 
@@ -36,6 +36,10 @@ def main() -> None:
         "batch": (
             "copy, 32 problems of 130 steps, forward and backward",
             lambda: recipe_batch.against_torch(chosen.repetitions),
+        ),
+        "mechanisms": (
+            "the same step with what keeps machines exact (docs/exact.md)",
+            lambda: recipe_batch.against_mechanisms((1,) if platform == "cpu" else (1, 128), chosen.repetitions),
         ),
         "exact_length": (
             "one program, lengths given at run time",

@@ -1,5 +1,6 @@
 """The batch of the paper's recipe: 32 copies of 64 symbols, 130 steps, forward and backward, ours and theirs."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,6 +22,13 @@ from lantm.training.loss import negative_log_likelihood
 
 LENGTH = 64
 BATCH = 32
+PAPER = LantmConfig()
+# What keeps machines exact at any length (docs/exact.md), one by one and together.
+MECHANISMS: dict[str, dict[str, Any]] = {
+    "settle_reads": {"settle_reads": True},
+    "cell_bound": {"cell_bound": 1.0},
+    "write_end": {"write_end": True},
+}
 
 
 def problems(length: int) -> Batch:
@@ -28,12 +36,12 @@ def problems(length: int) -> Batch:
     return make_task("copy").sample(jax.random.key(1), BATCH, length, length)
 
 
-def machines(seeds: int | None = None) -> Model:
-    """A fresh machine of the paper's sizes for copy, or several."""
+def machines(seeds: int | None = None, config: LantmConfig = PAPER) -> Model:
+    """A fresh machine, by default of the paper's sizes for copy, or several."""
     task = make_task("copy")
 
     def build(key: Any) -> Model:
-        return LantmConfig().build(task.vocabulary, key)
+        return config.build(task.vocabulary, key)
 
     key = jax.random.key(0)
     return build(key) if seeds is None else jax.vmap(build)(jax.random.split(key, seeds))
@@ -70,13 +78,17 @@ def by_scan(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compiled(
-    length: int, seeds: int | None = None, plain: bool = False, backend: Backend = "auto"
+    length: int,
+    seeds: int | None = None,
+    plain: bool = False,
+    backend: Backend = "auto",
+    config: LantmConfig = PAPER,
 ) -> tuple[Any, Any, Any]:
     """The compiled step with its arguments."""
     step = partial(loss_and_gradients, backend=backend)
     step = step if seeds is None else jax.vmap(step, in_axes=(0, None))
     step = by_scan(step) if plain else step
-    model, batch = machines(seeds), problems(length)
+    model, batch = machines(seeds, config), problems(length)
     return jax.jit(step).lower(model, batch).compile(), model, batch
 
 
@@ -196,6 +208,23 @@ def against_seeds(counts: tuple[int, ...], repetitions: int) -> list[dict[str, A
         rows.append({"seeds": count} | {name: round(time, 3) for name, time in times.items()})
     for row in rows:
         row["times_one"] = round(row["milliseconds"] / rows[0]["milliseconds"], 3)
+    return rows
+
+
+def against_mechanisms(seeds: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
+    """Rows: the step of the paper's machine with each mechanism and with all of them, for so many runs at once."""
+    together = {name: value for switches in MECHANISMS.values() for name, value in switches.items()}
+    rows = []
+    for count in seeds:
+        contenders: dict[str, Callable[[], Any]] = {}
+        for name, switches in {"none": {}, **MECHANISMS, "all": together}.items():
+            program, model, batch = compiled(LENGTH, count, config=dataclasses.replace(PAPER, **switches))
+            contenders[name] = lambda run=program, a=(model, batch): run(*a)
+        times = interleaved(contenders, repetitions)
+        rows += [
+            {"name": name, "seeds": count, "milliseconds": round(time, 3), "ratio": round(time / times["none"], 3)}
+            for name, time in times.items()
+        ]
     return rows
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from lantm.evaluation import Draw, Measured, ProblemExaminer, Scores
 from lantm.randomness import EVALUATE
-from lantm.tasks import TASKS, Lengths, make_task
+from lantm.tasks import TASKS, Copy, Lengths, make_task
 from lantm.trained import load_run
 from lantm.training import RunFolder
 from lantm.weight_files import named_arrays
@@ -117,6 +117,20 @@ def test_eval_as_a_table(lantm, trained) -> None:
     ]
     for head in ("scale", "lengths", "problems", "coarse", "fine", "median", "solved", "first"):
         assert head in said.out
+
+
+def test_eval_of_hard_problems(lantm, trained) -> None:
+    asked = ["eval", trained.folder.path, "--problems", 64, "--batch-size", 4, "--scales", 1, 2, "--hard"]
+    rows = json.loads(lantm(*asked, "--json").out)
+    assert [row["scale"] for row in rows] == ["1x", "1x hard", "2x", "2x hard"]
+    assert ["kinds" in row for row in rows] == [False, True, False, True]
+    assert list(rows[1]["kinds"]) == list(Copy().hard_kinds)
+    said = lantm(*asked)
+    assert [line.split()[:4] for line in said.out.splitlines() if "hard" in line] == [
+        ["1x", "hard", "2-4", "64"],
+        ["2x", "hard", "5-8", "64"],
+    ]
+    assert max(map(len, said.out.splitlines())) <= 80
 
 
 def test_eval_examines_what_was_asked_for(lantm, trained, monkeypatch: pytest.MonkeyPatch) -> None:

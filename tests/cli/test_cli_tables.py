@@ -42,6 +42,17 @@ def test_the_widest_table_fits() -> None:
     ]
 
 
+def test_hard_problems_take_two_lines_where_they_must() -> None:
+    rows = [score_row(EXPERIMENT, "0.0781x hard", scores(10_256, 10_256, 1_000_000, 98.76, 1.0))]
+    file = io.StringIO()
+    Console(file=file, width=80).print(score_table(rows, "best weights of every seed"))
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in file.getvalue()
+    assert [line.split()[:2] for line in lines if "0.0781x" in line] == [["0.0781x", "10256"]]
+    assert [line.split() for line in lines if "hard" in line] == [["hard"]]
+
+
 def test_a_table_of_perplexities_fits() -> None:
     """The best seed is the best in validation, also in test; one that diverged has no perplexity."""
     tests = {
@@ -110,6 +121,15 @@ def test_progress_in_a_file_is_a_line_per_test() -> None:
     assert lines[2].split()[5:8] == ["100.0%", "100.0%", "1/3"]
     assert lines[3].split()[0] == "1500"
     assert max(map(len, lines)) <= 80
+
+
+def test_columns_of_hard_problems_stand_below_their_heads() -> None:
+    lines = shown([4.5, 0.25, 6.0], [False] * 3, tests={"16x hard": SCORES, "1x": SCORES}).splitlines()
+    assert "16x hard coarse    fine solved 1x coarse" in lines[1]
+    for head in ("coarse", "fine", "solved"):
+        assert lines[1].index(head) + len(head) <= len(lines[2])
+    assert lines[2].index("100.0%") + len("100.0%") == lines[1].index("coarse") + len("coarse")
+    assert len(lines[1]) == len(lines[2])
 
 
 @pytest.mark.parametrize("losses", [[np.nan, 0.25, np.inf], [np.nan] * 3])

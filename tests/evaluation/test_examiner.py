@@ -8,9 +8,10 @@ import pytest
 from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.batch import Batch
-from lantm.evaluation import Draw, ProblemExaminer, Scores, choosing, reporting
+from lantm.evaluation import Draw, Hard, ProblemExaminer, Scores, choosing, reporting, side_by_side
 from lantm.machine import Backend, Model, Output, Schedule
 from lantm.machine.model import Linear
+from lantm.machine.state import Noise
 from lantm.randomness import EVALUATE, TEST, TRAIN, seed_key
 from lantm.tasks import Copy, Lengths
 
@@ -40,7 +41,9 @@ class Crib(Model):
         self.until = jnp.asarray(float(until))
         self.constant = jnp.asarray(float(constant))
 
-    def features(self, batch: Batch, backend: Backend = "auto") -> Float[Array, "time batch vocabulary"]:
+    def features(
+        self, batch: Batch, backend: Backend = "auto", noise: Noise | None = None
+    ) -> Float[Array, "time batch vocabulary"]:
         traced.append("once more")
         jax.debug.callback(lambda inputs: problems.append(np.asarray(inputs)), batch.inputs)
         place = jnp.cumsum(batch.mask, axis=0) - 1
@@ -163,6 +166,53 @@ def test_what_is_chosen_by_is_not_what_is_reported(long: ProblemExaminer) -> Non
     draws = [choosing(20), reporting(20), reporting(20, 2), *(Draw(20, TEST, epoch) for epoch in (1, 2))]
     assert len(set.union(*(drawn(long, draw) for draw in draws))) == 5 * 60
     assert drawn(long, reporting(20)) == drawn(long, reporting(20, draw=1)), "the same again when asked again"
+
+
+class OnlyHard(Crib):
+    """One that knows the answer wherever all symbols are equal, and no other."""
+
+    def features(
+        self, batch: Batch, backend: Backend = "auto", noise: Noise | None = None
+    ) -> Float[Array, "time batch vocabulary"]:
+        traced.append("once more")
+        at = jnp.arange(len(batch.inputs))[:, None]
+        reading = (at >= 1) & (at < batch.writes)
+        known = jnp.all((batch.inputs == batch.inputs[1]) | ~reading, axis=0)
+        return jax.nn.one_hot(jnp.where(known, batch.targets, TASK.start), TASK.vocabulary)
+
+
+def test_hard_problems_are_scored_kind_by_kind() -> None:
+    tests = side_by_side({"1x": Lengths(5, 6)}, {"1x": Lengths(5, 6)})
+    models = jax.tree.map(lambda leaf: jnp.stack([leaf] * 3), OnlyHard(0, 0))
+    before = len(traced)
+    examiner = ProblemExaminer(TASK, tests, seeds=3, batch_size=4)
+    found = examiner(models, SEEDS, reporting(400))
+    assert list(found) == ["1x", "1x hard"]
+    random, hard = found["1x"], found["1x hard"]
+    assert isinstance(random, Scores)
+    assert isinstance(hard, Scores)
+    assert (random.lengths, hard.lengths, hard.problems) == (Lengths(5, 6), Lengths(5, 6), 400)
+    assert random.kinds == {}
+    assert random.coarse.max() < 2
+    assert tuple(hard.kinds) == TASK.hard_kinds
+    for kind in ("one symbol", "alternating", "consecutive"):
+        np.testing.assert_allclose(hard.kinds[kind], 100 if kind == "one symbol" else 0, err_msg=kind)
+    assert len(traced) == before + 1, "one program for both"
+
+
+def test_random_problems_are_the_same_beside_hard_ones() -> None:
+    lengths = {"1x": Lengths(2, 6)}
+    alone, beside = (
+        ProblemExaminer(TASK, tests, seeds=3, batch_size=4)(MODELS, SEEDS, reporting(40))["1x"]
+        for tests in (lengths, side_by_side(lengths, {"1x": Lengths(2, 6), "2x": Lengths(7, 12)}))
+    )
+    np.testing.assert_array_equal(alone.fine, beside.fine)  # type: ignore[attr-defined]
+
+
+def test_labels_of_tests_side_by_side() -> None:
+    one, two, four = Lengths(2, 6), Lengths(7, 12), Lengths(24, 24)
+    tests = side_by_side({"1x": one, "2x": two}, {"2x": two, "4x": four})
+    assert list(tests.items()) == [("1x", one), ("2x", two), ("2x hard", Hard(two)), ("4x hard", Hard(four))]
 
 
 def test_problems_depend_on_the_seed_purpose_and_counter_alone(examiner: ProblemExaminer) -> None:

@@ -1,5 +1,6 @@
 """Scores by hand: percentages, first errors, and which seeds solve a task."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -45,6 +46,19 @@ def test_some_of_the_seeds() -> None:
     assert some.fine.tolist() == [0, 75]
     assert some.first_error.tolist() == [0, 0.125]
     assert (some.lengths, some.problems) == (THREE.lengths, THREE.problems)
+
+
+def test_kinds_of_hard_problems_by_hand() -> None:
+    right = np.array([[[4, 3], [4, 4]], [[4, 4], [0, 4]]])
+    marks = Marks(right, np.full((2, 2, 2), 4), right)
+    kinds = jnp.array([[[0, 1], [1, 1]], [[1, 0], [1, 1]]])
+    scores = Scores.of(Lengths(2, 4), marks).with_kinds(("nines", "zeros", "ones"), kinds, marks)
+    np.testing.assert_allclose(scores.kinds["nines"], [100, 100])
+    np.testing.assert_allclose(scores.kinds["zeros"], [200 / 3, 200 / 3])
+    np.testing.assert_allclose(scores.kinds["ones"], [np.nan, np.nan])
+    assert scores.figures(0)["kinds"] == {"nines": 100.0, "zeros": 66.67, "ones": None}
+    assert scores.among(np.array([1])).kinds["zeros"].shape == (1,)
+    assert "kinds" not in THREE.figures(0), "random problems are of no kind"
 
 
 def test_the_figures_of_one_seed() -> None:

@@ -96,6 +96,21 @@ def test_steps_that_were_left_out(done: Bench) -> None:
     assert result["steps_without_finite_gradient"] == [0, 0, 3, 0]
 
 
+def test_hard_problems_beside_random_ones(done: Bench) -> None:
+    """In a result of its own, so that the study's is not replaced."""
+    random = done()
+    done.request = dataclasses.replace(done.request, hard=True)
+    assert done.cell.stored(done.folder) is None
+    result = done()
+    assert result is not None
+    assert random is not None
+    assert result["cell"] == f"{NAME}-hard"
+    assert [row["scale"] for row in result["rows"]] == ["1x", "1x hard", "2x", "2x hard"]
+    assert result["rows"][0::2] == random["rows"]
+    assert [(row["paper"], row["pass"], "kinds" in row) for row in result["rows"][1::2]] == [(None, None, True)] * 2
+    assert [row["scale"] for row in result["final"]] == ["1x", "1x hard", "2x", "2x hard"]
+
+
 def test_several_starts_per_seed(bench: Bench) -> None:
     """The kept start of every seed is the one with the best test, and its weights are those that are scored."""
     recipe = dataclasses.replace(bench.experiment.recipe, starts=2)

@@ -227,8 +227,9 @@ def test_perplexities_count_in_whole_numbers(perplexity: float | None, quick: bo
     [
         ({}, "language needs a text: give --data FOLDER"),
         ({"data": "nowhere"}, "there is no folder nowhere"),
-        ({"data": "nowhere", "scales": (2,)}, "leave out --recipe and --scales"),
-        ({"data": "nowhere", "recipe": "robust"}, "leave out --recipe and --scales"),
+        ({"data": "nowhere", "scales": (2,)}, "leave out --recipe, --scales and --hard"),
+        ({"data": "nowhere", "recipe": "robust"}, "leave out --recipe, --scales and --hard"),
+        ({"data": "nowhere", "hard": True}, "leave out --recipe, --scales and --hard"),
     ],
 )
 def test_what_cannot_be_asked_of_a_text(asked: dict[str, object], reason: str) -> None:

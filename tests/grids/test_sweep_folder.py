@@ -117,6 +117,22 @@ def test_other_problems_are_scored_without_training(copied: GridFolder) -> None:
     assert len(records(copied)) == 8
 
 
+def test_hard_problems_have_columns_of_their_own(tmp_path: pathlib.Path) -> None:
+    sweep = Sweep.from_json({**TINY, "seeds": 1, "hard": True, "grid": {"task": ["copy"]}})
+    folder, points = GridFolder(tmp_path / "sweep"), sweep.points()
+    do(folder, sweep)
+    tests = labels_of_tests(sweep, points)
+    assert list(tests) == ["1x", "1x hard"]
+    rows = point_rows(sweep, points, folder)
+    (record,) = records(folder).values()
+    assert [row["scale"] for row in record["rows"]] == ["1x", "1x hard"]
+    assert [row["fine_1x hard"] for row in rows] == [record["rows"][1]["fine"]]
+    (row,) = summary_rows(sweep, rows, tests)
+    assert row["best_1x hard"] == record["rows"][1]["coarse"]
+    without = Sweep.from_json({**TINY, "seeds": 1, "grid": {"task": ["copy"]}})
+    assert without.points()[0].name != points[0].name
+
+
 def test_a_group_that_fails_is_said_and_tried_again(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = Sweep.from_json({**TINY, "seeds": 8, "grid": {"task": ["copy"]}, "pack": 4})
     folder = GridFolder(tmp_path / "sweep")

@@ -104,7 +104,7 @@ def test_steep_losses_have_finite_gradients(name: str) -> None:
 
 # Against plain autodiff.
 
-SETTLES = {"settle_reads": True, "cell_bound": 0.5, "write_end": True}
+SETTLES = {"settle_reads": True, "cell_bound": 0.5, "cell_overshoot": 0.1, "write_end": True}
 FEATURES = [
     {},
     {**SEVERAL_HEADS, "read_sees_write": True, "memory_limit": 6, "memory_drop": 4},
@@ -147,7 +147,13 @@ def run_and_pull_back(
 
     def run(weights: Weights, inputs: jax.Array, start: State, memory: Memory) -> tuple[Outcome, Path]:
         given = (weights, inputs, start, memory, window, schedule)
-        path = how(model.config.access, model.config.policy, *given, cell_bound=model.config.cell_bound)
+        path = how(
+            model.config.access,
+            model.config.policy,
+            *given,
+            cell_bound=model.config.cell_bound,
+            cell_overshoot=model.config.cell_overshoot,
+        )
         return (path.states, path.emissions, path.state, path.memory), path
 
     outcome, pull, path = jax.vjp(run, *given, has_aux=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lantm.errors import LantmError
-from lantm.tasks import Task, make_task
+from lantm.tasks import Copy, Task, make_task
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,6 +34,17 @@ def test_random_problems(every_second: Task, length: int) -> None:
     kept = (length + 1) // 2
     np.testing.assert_array_equal(targets[1 + length : 1 + length + kept], inputs[1 : 1 + length : 2])
     np.testing.assert_array_equal(batch.mask.sum(axis=0), kept + 1)
+
+
+def test_a_kind_of_hard_problems_of_its_own(every_second: Task) -> None:
+    assert every_second.hard_kinds == (*Copy().hard_kinds, "blanks between")
+    for length in (1, 5, 8):
+        batch = jax.device_get(every_second.sample_hard(jax.random.key(0), 16, length, 8, "blanks between"))
+        dropped = batch.inputs[2 : 1 + length : 2]
+        assert {every_second.symbol_name(int(symbol)) for symbol in dropped.ravel()} <= {" "}
+        kept = batch.inputs[1 : 1 + length : 2]
+        np.testing.assert_array_equal(batch.targets[1 + length : 1 + length + len(kept)], kept)
+        assert len(set(kept.ravel().tolist())) > 8
 
 
 def test_something_that_is_no_task(monkeypatch: pytest.MonkeyPatch) -> None:

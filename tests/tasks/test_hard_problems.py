@@ -166,6 +166,15 @@ def test_any_symbol_may_be_the_repeated_one() -> None:
     assert 50 < counts.min() <= counts.max() < 150, "100 each, with a standard deviation of 10"
 
 
+def test_a_problem_is_independent_of_the_choice_of_its_kind() -> None:
+    """With 16 kinds, ten digits and one key for both, a kind would have half of the digits only."""
+    task = Double()
+    batch = jax.device_get(task.sample_hard(KEY, 16 * 500, 1, 1))
+    repeated = np.asarray(task.draw_kinds(KEY, 16 * 500)) == task.hard_kinds.index("one symbol")
+    counts = np.bincount(batch.inputs[1, repeated], minlength=10)
+    assert 20 < counts.min() <= counts.max() < 90, "50 each, with a standard deviation of 7"
+
+
 @pytest.mark.parametrize(("task", "kinds"), [(Copy(data_symbols=2), 9), (Copy(data_symbols=128), 9)])
 def test_any_number_of_symbols(task: Copy, kinds: int) -> None:
     assert len(task.hard_kinds) == kinds

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lantm.errors import LantmError
-from lantm.evaluation import ProblemExaminer, best_seed, choosing, reporting
+from lantm.evaluation import ProblemExaminer, best_seed, choosing, reporting, side_by_side
 from lantm.trained import Trained, load_run, promote, zoo
 from lantm.training import RunFolder, train
 
@@ -28,6 +28,15 @@ def test_the_best_seed_is_promoted_with_its_scores(trained, tmp_path: pathlib.Pa
     assert {row["best_seed"] for row in rows} == {best}
     assert machine.notes["scored"]["jax"] == jax.__version__
     assert json.dumps(machine.notes)
+
+
+def test_hard_problems_choose_and_are_scored_too(trained, tmp_path: pathlib.Path) -> None:
+    machine = promote(trained.machines, scales=(1,), problems=64, shelf=tmp_path, hard=True)
+    run, task = trained.machines, trained.experiment.build_task()
+    lengths = {"1x": task.lengths_at(1)}
+    found = ProblemExaminer(task, side_by_side(lengths, lengths), 4)(run.best_weights, run.start_seeds, choosing(64))
+    assert machine.experiment.first_seed == best_seed(list(found.values()), "coarse")
+    assert [row["scale"] for row in machine.notes["scores"]] == ["1x", "1x hard"]
 
 
 def test_a_seed_and_a_name_of_ones_own(trained, tmp_path: pathlib.Path) -> None:

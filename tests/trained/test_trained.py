@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from lantm.errors import LantmError
-from lantm.evaluation import Perplexity, ProblemExaminer, Scores, reporting
+from lantm.evaluation import Hard, Perplexity, ProblemExaminer, Scores, reporting
 from lantm.geometry import Translation
 from lantm.machine import parameter_count
-from lantm.tasks import make_task
+from lantm.tasks import Copy, make_task
 from lantm.trained import Trained, lengths_or_parts, load, usual_name
 from lantm.training import Experiment, Member, train
 
@@ -90,8 +90,26 @@ def test_where_to_score() -> None:
     assert list(lengths_or_parts(copy)) == [f"{scale}x" for scale in copy.usual_scales]
     assert list(lengths_or_parts(copy, lengths=(32,))) == ["0.5x"]
     assert lengths_or_parts(copy, scales=(2,))["2x"] == copy.lengths_at(2)
+    both = lengths_or_parts(copy, scales=(2,), lengths=(32,), hard=True)
+    assert list(both) == ["2x", "2x hard", "0.5x", "0.5x hard"]
+    assert both["2x hard"] == Hard(copy.lengths_at(2))
     with pytest.raises(LantmError, match="ask for lengths up to"):
         lengths_or_parts(copy, lengths=(10**7,))
+
+
+def test_hard_problems_are_scored_beside_random_ones(trained) -> None:
+    run = trained.machines
+    random, both = (run.scores((1,), problems=64, hard=hard) for hard in (False, True))
+    assert list(both) == ["1x", "1x hard"]
+    np.testing.assert_array_equal(both["1x"].fine, random["1x"].fine)
+    assert both["1x hard"].fine.tolist() != random["1x"].fine.tolist()
+    assert tuple(both["1x hard"].kinds) == run.source.hard_kinds
+
+
+def test_a_task_without_hard_problems_says_so(trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Copy, "hard_draws", lambda self: {})
+    with pytest.raises(LantmError, match="copy has no hard problems: leave out --hard"):
+        trained.machines.scores((1,), hard=True)
 
 
 def test_problems_and_traces(trained) -> None:

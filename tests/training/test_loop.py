@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from lantm.evaluation import Draw, Examiner, Measured, Scores
+from lantm.evaluation import Draw, Examiner, Hard, Measured, Scores
 from lantm.randomness import EVALUATE, TEST
 from lantm.tasks import Lengths, Task
 from lantm.training import Experiment, History, Progress, Result, RunFolder, loop, train
@@ -126,19 +126,41 @@ def test_shorter_scales_may_come_first(tiny: Experiment, monkeypatch: pytest.Mon
         assert result.learners.best_epoch.tolist() == [expected] * 4
 
 
+def test_hard_problems_choose_weights_after_random_ones_of_their_length(
+    tiny: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Solved in a row, from the shortest on, are one in epoch 2, two in epoch 4 and none in epoch 6."""
+    coarse = {
+        2: {"1x": 100.0, "1x hard": 0.0, "2x": 100.0, "2x hard": 100.0},
+        4: {"1x": 100.0, "1x hard": 100.0, "2x": 0.0, "2x hard": 0.0},
+        6: {"1x": 0.0, "1x hard": 100.0, "2x": 100.0, "2x hard": 100.0},
+    }
+    random_before_hard = {4: {"1x": 100.0}, 6: {"1x hard": 100.0}}
+    recipe = dataclasses.replace(tiny.recipe, test_scales=(2, 1), test_hard_scales=(2, 1), shorter_first=True)
+    result = trained_with(coarse, dataclasses.replace(tiny, recipe=recipe), monkeypatch)
+    assert result.learners.best_epoch.tolist() == [4] * 4
+    assert result.tests.keys() == {"1x", "1x hard", "2x", "2x hard"}
+    result = trained_with(random_before_hard, dataclasses.replace(tiny, recipe=recipe), monkeypatch)
+    assert result.learners.best_epoch.tolist() == [4] * 4
+    recipe = dataclasses.replace(recipe, shorter_first=False)
+    result = trained_with(coarse, dataclasses.replace(tiny, recipe=recipe), monkeypatch)
+    assert result.learners.best_epoch.tolist() == [6] * 4, "all count alike, and the later wins a tie"
+
+
 def trained_with(
     coarse: dict[int, dict[str, float]], experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> Result:
     """A training whose tests have these coarse scores, by epoch and scale."""
 
     class Scripted(Examiner):
-        def __init__(self, task: Task, lengths: dict[str, Lengths], *_: int):
+        def __init__(self, task: Task, lengths: dict[str, Lengths | Hard], *_: int):
             self._lengths = lengths
 
         def __call__(self, models: Any, seeds: Any, draw: Draw) -> dict[str, Measured]:
             found: dict[str, Measured] = {}
             for label, lengths in self._lengths.items():
                 score = np.full(4, coarse.get(draw.counter, {}).get(label, 0.0))
+                lengths = lengths.lengths if isinstance(lengths, Hard) else lengths
                 found[label] = Scores(lengths, score, score, score, problems=1)
             return found
 

@@ -151,6 +151,7 @@ def test_a_curriculum_with_a_focus_is_part_the_hardest_and_part_all_there_is() -
         ("plateau_factor", [0.0, 1.5, math.nan]),
         ("curriculum", [-0.1, 1.1, math.nan]),
         ("curriculum_focus", [-0.1, 1.1, math.nan]),
+        ("hard_share", [-0.1, 1.1, math.nan]),
         ("validation_memory", [0, -1]),
         ("plateau_start", [-1, 2**31]),
         ("plateau_patience", [0, -1]),
@@ -162,6 +163,7 @@ def test_a_curriculum_with_a_focus_is_part_the_hardest_and_part_all_there_is() -
         ("steps", [0, 2**31]),
         ("starts", [0]),
         ("test_scales", [(), (0,), (1, -2)]),
+        ("test_hard_scales", [(0,), (1, -2)]),
     ],
 )
 def test_bad_values_are_refused_by_name(field: str, values: list[Any]) -> None:

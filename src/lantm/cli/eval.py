@@ -72,16 +72,8 @@ def main(arguments: list[str]) -> int:
         source = _other_task(source, experiment)
     tests = lengths_or_parts(source, chosen.scales, chosen.lengths, chosen.hard)
     with Console(stderr=True).status(f"scoring at {', '.join(tests)}"):
-        scores = machines.scores(
-            scales=chosen.scales,
-            lengths=chosen.lengths,
-            problems=chosen.problems,
-            batch_size=chosen.batch_size,
-            which=chosen.weights,
-            draw=chosen.draw,
-            task=source,
-            hard=chosen.hard,
-        )
+        at, drawn = (chosen.scales, chosen.lengths), (chosen.problems, chosen.batch_size)
+        scores = machines.scores(*at, *drawn, chosen.weights, chosen.draw, source, chosen.hard)
     rows = score_rows(experiment, scores)
     if chosen.save:
         record = {

@@ -42,7 +42,10 @@ class CellState(NamedTuple):
 
 
 def lstm_cell(
-    preactivation: Float[Array, "*batch four_cells"], cell: Float[Array, "*batch cells"], bound: float | None = None
+    preactivation: Float[Array, "*batch four_cells"],
+    cell: Float[Array, "*batch cells"],
+    bound: float | None = None,
+    overshoot: float = 0.0,
 ) -> tuple[CellState, Float[Array, "*batch four_cells"]]:
     """The next state from the weighted sum of all inputs, and the open gates on the way to it.
 
@@ -51,13 +54,30 @@ def lstm_cell(
     """
     cells = cell.shape[-1]
     gates = jnp.concatenate(
-        [jax.nn.sigmoid(preactivation[..., : 3 * cells]), jnp.tanh(preactivation[..., 3 * cells :])], axis=-1
+        [opened(preactivation[..., : 3 * cells], overshoot), jnp.tanh(preactivation[..., 3 * cells :])], axis=-1
     )
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     cell = forget_gate * cell + input_gate * candidate
     if bound is not None:
         cell = bounded(cell, bound)
     return CellState(output_gate * jnp.tanh(cell), cell), gates
+
+
+def opened(raw: Float[Array, "*any"], overshoot: float) -> Float[Array, "*any"]:
+    """How far a gate is open: a sigmoid, stretched by the overshoot at both ends and cut off at 0 and 1."""
+    gate = jax.nn.sigmoid(raw)
+    if not overshoot:
+        return gate
+    gate = (1 + 2 * overshoot) * gate - overshoot
+    return jnp.where(gate < 0, 0.0, jnp.where(gate > 1, 1.0, gate))
+
+
+def opening(gate: Float[Array, "*any"], overshoot: float) -> Float[Array, "*any"]:
+    """The derivative of `opened`, from its value."""
+    if not overshoot:
+        return gate * (1 - gate)
+    slope = (gate + overshoot) * (1 + overshoot - gate) / (1 + 2 * overshoot)
+    return jnp.where((gate > 0) & (gate < 1), slope, 0.0)
 
 
 def bounded(cell: Float[Array, "*batch cells"], bound: float) -> Float[Array, "*batch cells"]:
@@ -71,6 +91,7 @@ def lstm_cell_backward(
     cell: Float[Array, "*batch cells"],
     cotangent: CellState,
     bound: float | None = None,
+    overshoot: float = 0.0,
 ) -> tuple[Float[Array, "*batch four_cells"], Float[Array, "*batch cells"]]:
     """The cotangents of the weighted sum and of the cell before, from the gates and the cells on both sides.
 
@@ -83,9 +104,9 @@ def lstm_cell_backward(
         d_cell = jnp.where(jnp.abs(cell) < bound, d_cell, 0)
     d_preactivation = jnp.concatenate(
         [
-            d_cell * candidate * input_gate * (1 - input_gate),
-            d_cell * before * forget_gate * (1 - forget_gate),
-            cotangent.hidden * squashed * output_gate * (1 - output_gate),
+            d_cell * candidate * opening(input_gate, overshoot),
+            d_cell * before * opening(forget_gate, overshoot),
+            cotangent.hidden * squashed * opening(output_gate, overshoot),
             d_cell * input_gate * (1 - candidate**2),
         ],
         axis=-1,
@@ -100,6 +121,7 @@ class LstmController(Controller):
     recurrent: Float[Array, "reading_and_cells four_cells"]
     start: CellState
     bound: float | None = eqx.field(static=True)  # of the cell
+    overshoot: float = eqx.field(static=True)  # of the gates
 
     def __init__(
         self,
@@ -111,10 +133,11 @@ class LstmController(Controller):
         weight_range: float | None = None,
         forget_bias: float | None = None,
         bound: float | None = None,
+        overshoot: float = 0.0,
     ):
         if bound is not None and not 0 < bound < math.inf:
             raise LantmError(f"cell_bound is {bound}: give a number above 0, or none")
-        self.bound = bound
+        self.bound, self.overshoot = bound, overshoot
         self.inputs, self.recurrent = lstm_matrices(inputs, reading + cells, cells, key, weight_range, forget_bias)
         self.start = start
 
@@ -133,5 +156,5 @@ class LstmController(Controller):
         """The hidden state, and the state with it."""
         given, reading = jnp.split(inputs, [self.inputs.weight.shape[0]])
         preactivation = self.inputs(given) + jnp.concatenate([reading, state.hidden]) @ self.recurrent
-        state, _ = lstm_cell(preactivation, state.cell, self.bound)
+        state, _ = lstm_cell(preactivation, state.cell, self.bound, self.overshoot)
         return state.hidden, state

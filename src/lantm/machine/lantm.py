@@ -52,6 +52,8 @@ class LantmConfig:
     """Put a read head that is close to one memory onto it, after its reading: errors of steps do not add up."""
     cell_bound: float | None = None
     """Cut the cells of the controller off at +- this, so that they cannot count."""
+    cell_overshoot: float = 0.0
+    """Stretch the controller's gates likewise, so that a cell can be kept exactly."""
     write_end: bool = False
     """Write in the first step after the input too, so that the end of the input is in the memory."""
     initial_slot: bool = True

@@ -84,6 +84,7 @@ class LieAccess(eqx.Module):
         read_sees_write: bool = False,
         settle_reads: bool = False,
         cell_bound: float | None = None,
+        cell_overshoot: float = 0.0,
         write_end: bool = False,
         initial_slot: bool = True,
         squash_vectors: Literal["tanh", "sigmoid"] = "tanh",
@@ -133,7 +134,15 @@ class LieAccess(eqx.Module):
         reading = read_heads * memory_width
         start = CellState(uniform(cells), uniform(cells))
         self.controller = controller or LstmController(
-            inputs, reading, cells, controller_key, start, range_of["controller"], forget_bias, cell_bound
+            inputs,
+            reading,
+            cells,
+            controller_key,
+            start,
+            range_of["controller"],
+            forget_bias,
+            cell_bound,
+            cell_overshoot,
         )
         self.heads = Linear(self.controller.size, self.access.emission_size, heads_key, range_of["heads"])
         first_reading, head_keys = uniform(reading), uniform(self.access.heads, geometry.raw_key_size)
@@ -246,8 +255,26 @@ class LieAccess(eqx.Module):
         weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
         given = self.controller.inputs(inputs)
         if noise is not None:
-            given = given + noise.scale * jax.random.normal(noise.key, given.shape, given.dtype)
-        path = recur(self.access, self.policy, weights, given, *carried, schedule, backend, self.controller.bound)
+            key, forget_key = jax.random.split(noise.key)
+            given = given + noise.scale * jax.random.normal(key, given.shape, given.dtype)
+            if noise.forget:
+                cells = self.controller.size
+                shape = (*given.shape[:2], cells)
+                gone = jax.random.bernoulli(forget_key, noise.forget, shape) & (
+                    jnp.arange(shape[0])[:, None, None] < schedule.writes[:, None]
+                )
+                given = given.at[..., cells : 2 * cells].add(jnp.where(gone, -20.0, 0.0))
+        path = recur(
+            self.access,
+            self.policy,
+            weights,
+            given,
+            *carried,
+            schedule,
+            backend,
+            self.controller.bound,
+            self.controller.overshoot,
+        )
         return path.states.controller.hidden, path
 
 

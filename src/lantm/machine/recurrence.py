@@ -41,6 +41,7 @@ def recur(
     schedule: Schedule,
     backend: Backend = "auto",
     cell_bound: float | None = None,
+    cell_overshoot: float = 0.0,
 ) -> Path:
     """Runs the machine over `inputs`, their share of the controller's preactivation.
 
@@ -48,7 +49,9 @@ def recur(
     """
     kernels = choose_kernels(backend, access, start.controller.hidden.shape[-1], inputs.dtype)
     schedule = schedule._replace(turn_at=schedule.turn)
-    return _recur(Machinery(access, policy, cell_bound, kernels), weights, inputs, start, memory, window, schedule)
+    return _recur(
+        Machinery(access, policy, cell_bound, cell_overshoot, kernels), weights, inputs, start, memory, window, schedule
+    )
 
 
 # Where the batch lies in what goes into a run and comes out of it: time is first, or the batch is.

@@ -34,12 +34,13 @@ def recur_by_scan(
     schedule: Schedule,
     backend: str = "loops",
     cell_bound: float | None = None,
+    cell_overshoot: float = 0.0,
 ) -> Path:
     """Does what `lantm.machine.recurrence.recur` does; the backend does not matter."""
 
     def advance(given: Array, state: State) -> tuple[Array, PyTree]:
         seen = jnp.concatenate([state.reading, state.controller.hidden], axis=-1)
-        controller, _ = lstm_cell(given + seen @ weights.recurrent, state.controller.cell, cell_bound)
+        controller, _ = lstm_cell(given + seen @ weights.recurrent, state.controller.cell, cell_bound, cell_overshoot)
         return controller.hidden, controller
 
     emit = (weights.heads, weights.heads_bias)

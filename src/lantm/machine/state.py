@@ -44,6 +44,7 @@ class Noise(NamedTuple):
 
     key: PRNGKeyArray
     scale: float  # the standard deviation
+    forget: float = 0.0  # the probability that a cell forgets, per step of the input
 
 
 class Path(NamedTuple):
@@ -79,6 +80,7 @@ class Machinery(NamedTuple):
     access: Access
     policy: Policy
     cell_bound: float | None = None
+    cell_overshoot: float = 0.0
     kernels: Kernels | None = None  # otherwise the loops
 
     def slot(self, start: Window, step: Int[Array, "*steps"]) -> Int[Array, "*steps"]:

@@ -34,7 +34,7 @@ def score_table(rows: Sequence[Row], title: str) -> Table:
 
 def _problem_table(rows: Sequence[Row], title: str) -> Table:
     table = plain_table(title, "coarse, fine and first error (median place in wrong answers) are the best seed's")
-    table.add_column("scale", no_wrap=True)
+    table.add_column("scale")  # "0.0781x hard" may need two lines
     for name in (
         "lengths",
         "problems",

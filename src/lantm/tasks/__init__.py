@@ -15,7 +15,7 @@ from lantm.tasks.corpus import Corpus, read_corpus
 from lantm.tasks.lengths import Lengths
 from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
 from lantm.tasks.programs import Programs
-from lantm.tasks.sized import SizedTask
+from lantm.tasks.sized import HardDraw, SizedTask
 from lantm.tasks.source import Source
 from lantm.tasks.text import Text
 
@@ -42,6 +42,7 @@ __all__ = [
     "Corpus",
     "Count",
     "Double",
+    "HardDraw",
     "Lengths",
     "NumberTask",
     "Programs",

@@ -106,7 +106,8 @@ class ProblemMaterial(Material):
         self, model: Model, given: tuple[Batch, PRNGKeyArray], carried: PyTree, at: Int[Array, ""]
     ) -> tuple[Float[Array, ""], PyTree]:
         problems, key = given
-        noise = Noise(key, self._recipe.noise) if self._recipe.noise else None
+        recipe = self._recipe
+        noise = Noise(key, recipe.noise, recipe.cell_dropout) if recipe.noise or recipe.cell_dropout else None
         return negative_log_likelihood(answer(model, problems, noise=noise)), carried
 
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:

@@ -66,6 +66,8 @@ class Recipe:
     """Fraction of training problems that are hard ones, such as long carries and repeated symbols."""
     noise: float = 0.0
     """Standard deviation of what is added to the controller's preactivations in training (not in tests)."""
+    cell_dropout: float = 0.0
+    """Probability that a cell of the controller forgets, per step of the input in training."""
     test_every: int = 20
     """Epochs between tests."""
     test_batches: int = 100

@@ -9,6 +9,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
+from lantm.machine.controller import opening
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import Moved, move, squared_distances
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
@@ -123,9 +124,9 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
         if machinery.cell_bound is not None:
             d_cell = jnp.where(jnp.abs(new_cell) < machinery.cell_bound, d_cell, 0)
         d_sums = [
-            d_cell * new * gate * (1 - gate),
-            d_cell * old_cell * forget * (1 - forget),
-            d_hidden * squashed * out * (1 - out),
+            d_cell * new * opening(gate, machinery.cell_overshoot),
+            d_cell * old_cell * opening(forget, machinery.cell_overshoot),
+            d_hidden * squashed * opening(out, machinery.cell_overshoot),
             d_cell * gate * (1 - new * new),
         ]
         for g, d_sum in enumerate(d_sums):
