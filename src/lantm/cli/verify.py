@@ -157,7 +157,7 @@ def _table(title: str, found: Verification) -> Table:
 
 def _cells(tally: Tally) -> tuple[str, str, str]:
     low, high = tally.error_rate
-    return f"{tally.right:,}", f"{tally.problems:,}", f"{100 * low:.2f}-{100 * high:.2f}%"
+    return f"{tally.right:,}", f"{tally.problems:,}", f"{100 * low:.2f}-{100 * high:.2f}%" if tally.problems else "-"
 
 
 def _as_json(machines: Trained, seed: int, found: Verification) -> dict[str, Any]:
