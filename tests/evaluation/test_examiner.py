@@ -9,9 +9,8 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.batch import Batch
 from lantm.evaluation import Draw, Hard, ProblemExaminer, Scores, choosing, reporting, side_by_side
-from lantm.machine import Backend, Model, Output, Schedule
+from lantm.machine import Backend, Model, Noise, Output, Schedule
 from lantm.machine.model import Linear
-from lantm.machine.state import Noise
 from lantm.randomness import EVALUATE, TEST, TRAIN, seed_key
 from lantm.tasks import Copy, Lengths
 
@@ -58,7 +57,12 @@ class Crib(Model):
         raise NotImplementedError
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree, backend: Backend = "auto"
+        self,
+        inputs: Int[Array, "time batch"],
+        schedule: Schedule,
+        carried: PyTree,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
     ) -> tuple[Array, PyTree]:
         raise NotImplementedError
 

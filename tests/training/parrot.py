@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
-from lantm.machine import LantmConfig, Model, Output, Schedule
+from lantm.machine import LantmConfig, Model, Noise, Output, Schedule
 from lantm.machine.backend import Backend
 from lantm.machine.model import Linear
 from lantm.randomness import INITIALISE, seed_key
@@ -38,7 +38,12 @@ class Parrot(Model):
         return None
 
     def run(
-        self, inputs: Int[Array, "time batch"], schedule: Schedule, carried: PyTree, backend: Backend = "auto"
+        self,
+        inputs: Int[Array, "time batch"],
+        schedule: Schedule,
+        carried: PyTree,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch width"], PyTree]:
         return jnp.tanh(self.embedding[inputs]), carried
 

@@ -14,7 +14,7 @@ from jaxtyping import Array
 from parrot import Parrot, learners, run_epochs
 
 from lantm.batch import Batch
-from lantm.machine import Schedule
+from lantm.machine import Noise, Schedule
 from lantm.machine.backend import Backend
 from lantm.randomness import TRAIN, seed_key, shared_key
 from lantm.tasks import Copy, Lengths
@@ -91,7 +91,14 @@ TOLD: list[np.ndarray] = []
 class Witness(Parrot):
     """A parrot that tells the lengths of the problems it is given."""
 
-    def run(self, inputs: Array, schedule: Schedule, carried: Any, backend: Backend = "auto") -> tuple[Array, Any]:
+    def run(
+        self,
+        inputs: Array,
+        schedule: Schedule,
+        carried: Any,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
+    ) -> tuple[Array, Any]:
         jax.debug.callback(lambda writes: TOLD.append(writes - 1), schedule.writes, ordered=True)
         return super().run(inputs, schedule, carried)
 
@@ -193,7 +200,14 @@ def test_a_seed_with_an_enormous_rate_fails_alone(three_seeds: tuple[Learner, Ep
 class Moody(Parrot):
     """A parrot that loses its mind at odd lengths."""
 
-    def run(self, inputs: Array, schedule: Schedule, carried: Any, backend: Backend = "auto") -> tuple[Array, Any]:
+    def run(
+        self,
+        inputs: Array,
+        schedule: Schedule,
+        carried: Any,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
+    ) -> tuple[Array, Any]:
         features, carried = super().run(inputs, schedule, carried)
         return jnp.where(schedule.writes[0] % 2 == 1, features, jnp.nan), carried
 
