@@ -7,9 +7,12 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
+from lantm.devices import on_cpu
 from lantm.machine import Backend, Model, Noise, can_infer, infer
 
-LONG = 4096  # steps: from here on, reading through the index is faster than over all memories (docs/machine.md)
+LONG = (
+    4096  # steps: from here on, on a CPU, reading through the index is faster than over all memories (docs/machine.md)
+)
 
 
 class Answer(NamedTuple):
@@ -43,7 +46,7 @@ def answer(model: Model, batch: Batch, backend: Backend = "auto", noise: Noise |
 
 def predict(model: Model, batch: Batch) -> Prediction:
     """What the model answers. Where inputs are long and its key space allows, it reads through an index."""
-    if batch.inputs.shape[0] >= LONG and can_infer(model):
+    if batch.inputs.shape[0] >= LONG and on_cpu() and can_infer(model):
         return Prediction(infer(model, batch).predictions, batch.targets, batch.mask)
     given = answer(model, batch)
     return Prediction(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)

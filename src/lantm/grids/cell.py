@@ -1,25 +1,29 @@
 """A cell of a study: one experiment, its seeds trained side by side, scored and put beside the paper's figures."""
 
 import dataclasses
+import math
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from lantm.errors import LantmError
-from lantm.evaluation import SOLVED, Measured, best_seed, choosing, reporting
+from lantm.evaluation import SOLVED, Draw, Measured, best_seed, choosing, reporting
 from lantm.files import file_name
 from lantm.grids.comparison import beside_the_paper
 from lantm.grids.folder import GridFolder, Record, same_training
 from lantm.grids.job import Job
 from lantm.grids.request import Request
+from lantm.machine import Model
 from lantm.provenance import provenance
 from lantm.tasks import Task, Text
 from lantm.trained import Trained, lengths_or_parts, usual_name
 from lantm.trained.promotion import CHOOSING_PROBLEMS
 from lantm.training import Experiment, History, Row, score_row
+
+_LAST_OF_ALL = 16  # the largest scale with as many problems as were asked for
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,9 +104,21 @@ class Cell(Job):
             return True
         # Problems come in whole batches, so there may be a few more than requested.
         kinds = ("x", "x hard") if self.request.hard else ("x",)
-        return [row.get("scale") for row in rows] == [
-            f"{scale}{kind}" for scale in self.scales for kind in kinds
-        ] and all(isinstance(row.get("problems"), int) and row["problems"] >= self.request.problems for row in rows)
+        asked = {f"{scale}{kind}": self.problems_at(scale) for scale in self.scales for kind in kinds}
+        return [row.get("scale") for row in rows] == list(asked) and all(
+            isinstance(row.get("problems"), int) and row["problems"] >= asked[row["scale"]] for row in rows
+        )
+
+    def problems_at(self, scale: int) -> int:
+        """The number of problems at a scale: beyond 16x fewer, as their cost grows with the square of the length."""
+        fewer = min(1.0, _LAST_OF_ALL / scale) ** 2
+        return math.ceil(fewer * self.request.problems)
+
+    def _tests(self) -> list[tuple[tuple[int, ...], int]]:
+        """The scales that have arrays of the same length, with the number of problems at each; a text has none."""
+        short = tuple(scale for scale in self.scales if scale <= _LAST_OF_ALL)
+        together = [(short, self.request.problems)] if short or not self.scales else []
+        return together + [((scale,), self.problems_at(scale)) for scale in self.scales if scale > _LAST_OF_ALL]
 
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
         """One record: its rows, configuration and tests, and where it was trained and scored."""
@@ -139,19 +155,23 @@ class Cell(Job):
 
     def _scored(self, trained: Trained, history: History) -> tuple[list[Row], list[Row]]:
         """The rows of the best weights and of the last ones. The best seed is selected on other problems."""
-        problems, select_by = self.request.problems, trained.experiment.recipe.select_by
-        examiner = trained.examiner(
-            trained.source, lengths_or_parts(trained.source, self.scales, hard=self.request.hard)
-        )
-        best, last = (
-            examiner(weights, trained.start_seeds, reporting(problems))
-            for weights in (trained.best_weights, trained.weights("last"))
-        )
+        select_by, source = trained.experiment.recipe.select_by, trained.source
+        examiners = [
+            (trained.examiner(source, lengths_or_parts(source, scales, hard=self.request.hard)), problems)
+            for scales, problems in self._tests()
+        ]
+
+        def examined(weights: Model, draw: Callable[[int], Draw]) -> dict[str, Measured]:
+            found: dict[str, Measured] = {}
+            for examiner, problems in examiners:
+                found |= examiner(weights, trained.start_seeds, draw(problems))
+            return found
+
+        best, last = (examined(weights, reporting) for weights in (trained.best_weights, trained.weights("last")))
         if "validation" in best:
             chosen = dict.fromkeys(best, best["validation"])
         else:
-            draw = choosing(min(CHOOSING_PROBLEMS, problems))
-            chosen = examiner(trained.best_weights, trained.start_seeds, draw)
+            chosen = examined(trained.best_weights, lambda problems: choosing(min(CHOOSING_PROBLEMS, problems)))
         rows, final = [], []
         for label in best:
             seed = best_seed([chosen[label]], select_by)
@@ -164,9 +184,9 @@ class Cell(Job):
     def score_machine(self, machine: Trained) -> Record:
         """The record of a single machine, without a training."""
         began = time.monotonic()
-        scores: dict[str, Measured] = machine.scores(
-            self.scales, problems=self.request.problems, hard=self.request.hard
-        )
+        scores: dict[str, Measured] = {}
+        for scales, problems in self._tests():
+            scores |= machine.scores(scales, problems=problems, hard=self.request.hard)
         rows = [
             self._compared(label, score_row(machine.experiment, label, one) | self.extra)
             for label, one in scores.items()
