@@ -3,9 +3,9 @@
 Train and use machines
     train           train machines on a task or a text, all seeds at once, with or without a run folder
     load            trained machines by the name of the zoo, a file or a run folder
-    Trained         what both return: scores, solve, trace, save; best, seed, history
+    Trained         what both return: scores, verify, solve, trace, save; best, seed, history
     Experiment, Recipe, LantmConfig, LstmConfig, preset     what is trained, and how
-    Progress, History, Scores, Perplexity, Solution, Recording     what they tell
+    Progress, History, Scores, Perplexity, Solution, Recording, Verification     what they tell
 
 The machine as a layer of your own network
     LieAccess       an Equinox module on sequences of vectors; jax.vmap for batches
@@ -38,7 +38,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "lantm.errors": ("LantmError",),
-    "lantm.evaluation": ("Perplexity", "Recording", "Scores"),
+    "lantm.evaluation": ("Perplexity", "Recording", "Scores", "Verification"),
     "lantm.geometry": (
         *("Disk", "EuclideanGeometry", "Geometry", "Hyperbolic", "RigidMotion", "Rotation", "ScalingRotation"),
         *("Sphere", "Translation", "make_geometry"),
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from lantm.evaluation import Perplexity as Perplexity
     from lantm.evaluation import Recording as Recording
     from lantm.evaluation import Scores as Scores
+    from lantm.evaluation import Verification as Verification
     from lantm.geometry import Disk as Disk
     from lantm.geometry import EuclideanGeometry as EuclideanGeometry
     from lantm.geometry import Geometry as Geometry

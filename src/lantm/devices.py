@@ -50,9 +50,15 @@ def on_cpu() -> bool:
     return bool(current_device().platform == "cpu")
 
 
+def local_devices() -> list[jax.Device]:
+    """All local devices of the kind that JAX uses by default."""
+    devices: list[jax.Device] = jax.local_devices(backend=current_device().platform)
+    return devices
+
+
 def device_mesh(seeds: int) -> Mesh:
     """As many local devices, of the kind that JAX uses by default, as share the seeds out evenly."""
-    devices = jax.local_devices(backend=current_device().platform)
+    devices = local_devices()
     count = max(n for n in range(1, len(devices) + 1) if seeds % n == 0)
     return Mesh(devices[:count], (_AXIS,))
 

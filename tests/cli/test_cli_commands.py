@@ -1,6 +1,7 @@
 """The commands at work: train, eval, solve, and things of the user's own."""
 
 import dataclasses
+import io
 import json
 import pathlib
 import sys
@@ -184,6 +185,26 @@ def test_solve(lantm, trained) -> None:
     text = lantm("solve", trained.folder.path, "a [b]").out
     assert text.startswith("problem\ncopy\n  a [b]\n=\na [b]$\nLANTM prediction\n"), "brackets are no markup"
     assert "of 6 symbols are right" in text
+
+
+def test_solve_a_long_problem(lantm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From standard input, in lines that fit a terminal; --full has all of it."""
+    text = "9" * 5000 + " + 1"
+    for flags in ((), ("--full",), ("--json",)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{text}\n"))
+        said = lantm("solve", "addition", "-", *flags)
+        assert (said.status, said.err) == (0, "")
+        lines = said.out.splitlines()
+        if "--json" in flags:
+            result = json.loads(said.out)
+            assert (result["problem"], result["expected"], result["symbols"]) == (text, "1" + "0" * 5000, 5002)
+        elif "--full" in flags:
+            assert lines[1:3] == ["  " + "9" * 5000, "+ " + "1".zfill(5000)]
+        else:
+            assert max(map(len, lines)) <= 80
+            assert lines[1].startswith("  99999")
+            assert " more … " in lines[1]
+            assert lines[2].endswith("00001")
 
 
 PROBLEMS = [

@@ -42,7 +42,7 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("train bigramFlip --lengths 2 5", ["multiple of 2"]),
         ("train copy --lengths 2", ["--lengths cannot be '2'", "FROM TO"]),
         ("train copy --lengths 2 x", ["--lengths cannot be '2 x'"]),
-        ("train copy --lengths 2 1000000000", ["up to 100,000"]),
+        ("train copy --lengths 2 1000000000", ["up to 1,000,000"]),
         ("train copy --epochs many", ["--epochs cannot be 'many'", "INT"]),
         ("train copy --epochs=many", ["--epochs cannot be 'many'"]),
         ("train --epochs many copy", ["--epochs cannot be 'many'"]),
@@ -162,8 +162,8 @@ def test_lengths_that_cannot_be_scored(refused: Refused, trained) -> None:
     assert "no problems of length 0" in refused("eval", run, "--lengths", 0)
     assert "no problems of length -2" in refused("eval", run, "--lengths", 4, -2)
     assert "scale 0" in refused("eval", run, "--scales", 0)
-    assert "up to 100,000" in refused("eval", run, "--lengths", 10**15)
-    assert "up to 100,000" in refused("eval", run, "--scales", 10**6)
+    assert "up to 1,000,000" in refused("eval", run, "--lengths", 10**15)
+    assert "up to 1,000,000" in refused("eval", run, "--scales", 10**6)
 
 
 def test_problems_that_cannot_be_read(refused: Refused, trained) -> None:

@@ -118,7 +118,7 @@ def test_a_name_depends_on_what_was_set_and_on_nothing_else() -> None:
         ({"grid": {"task": ["copy"], "learning_rate": [float("nan")]}}, "learning_rate"),
         ({"grid": {"task": ["copy"], "lengths": [[4, 2]]}}, "no lengths from 4 to 2"),
         ({"scales": [0], "grid": {"task": ["copy"]}}, "scale 0"),
-        ({"scales": [10**7], "grid": {"task": ["copy"]}}, "up to 100,000"),
+        ({"scales": [10**7], "grid": {"task": ["copy"]}}, "up to 1,000,000"),
         ({"grid": {"task": ["copy"], "first_seed": [1]}}, "no setting 'first_seed'"),
         ({"experiment": {"task": "copy", "seeds": 3}}, "no setting 'seeds'"),
         ({"experiment": {"task": "copy", "recorded_seeds": 3}}, "no setting 'recorded_seeds'"),

@@ -96,7 +96,7 @@ def assert_agrees(model: Model, batch: Batch) -> Output:
 
 
 def assert_traces_agree(trace: Trace, expected: list[oracle.Run], steps: int) -> None:
-    names = ["keys", "actions", "key_gates", "action_gates", "strengths", "temperatures", "readings", "settled"]
+    names = ["keys", "actions", "key_gates", "action_gates", "strengths", "temperatures", "readings", "settled_on"]
     for name in names:
         theirs = oracle.stacked(expected, name)
         if theirs.dtype == object:  # None at every step

@@ -124,12 +124,12 @@ def remember(config: LantmConfig, memory: list[Slot], slot: Slot) -> list[Slot]:
     return memory
 
 
-def settled(key: Vector, memory: list[Slot]) -> Vector:
-    """Where a head that stands at `key` is put: on the one memory that it is three times nearer to than to others."""
+def settles_on(key: Vector, memory: list[Slot]) -> Slot | None:
+    """What a head that stands at `key` is put on: the one memory that it is three times nearer to than to others."""
     near = sorted(memory, key=lambda slot: np.linalg.norm(key - slot.address))
     if len(near) >= 2 and 3 * np.linalg.norm(key - near[0].address) < np.linalg.norm(key - near[1].address):
-        return near[0].address
-    return key
+        return near[0]
+    return None
 
 
 def squash(config: LantmConfig) -> Callable[[Vector], Vector]:
@@ -285,10 +285,12 @@ def layer_step(
 
     reading = np.concatenate(readings)
     keys, actions = [head.key for head in moved], [head.action for head in moved]
+    settled = [settles_on(key, remembered) for key in keys[:readers]] if config.settle_reads else []
     if displacements is None:
         displacements = [np.zeros_like(key) for key in keys]
-        if config.settle_reads:
-            displacements[:readers] = [settled(key, remembered) - key for key in keys[:readers]]
+        for head, slot in enumerate(settled):
+            if slot is not None:
+                displacements[head] = slot.address - keys[head]
     ends = [key + displacement for key, displacement in zip(keys, displacements, strict=True)]
     seen = SimpleNamespace(
         keys=np.array(keys),
@@ -301,7 +303,7 @@ def layer_step(
         read_weights=weights,  # for each read head, by the number of the memory
         written=new,
         displacements=displacements,
-        settled=np.any(np.array(displacements[:readers]) != 0, axis=-1) if config.settle_reads else None,
+        settled_on=[-1 if slot is None else slot.number for slot in settled] if config.settle_reads else None,
     )
     return State(hidden, cell, reading, ends, actions, remembered, state.written + len(new)), seen
 

@@ -20,6 +20,10 @@ MACHINES = {
     "rotations": small_lantm(geometry="rotation"),
     "a line": small_lantm(geometry="translation-1"),
     "forgetful": small_lantm(memory_limit=4, memory_drop=2),
+    "settles": small_lantm(settle_reads=True, write_end=True, geometry="rotation"),
+    "settles, forgetful": small_lantm(
+        settle_reads=True, read_heads=2, geometry="translation-1", memory_limit=4, memory_drop=2
+    ),
     "an LSTM": small_lstm(),
 }
 
@@ -65,12 +69,17 @@ def compare_heads(found: Recording, config: LantmConfig, run: oracle.Run, writes
         near(heads.temperatures, [step.temperatures for step in run.steps])
     else:
         assert heads.temperatures is None
+    if config.settle_reads:
+        assert heads.settled_on.tolist() == [step.settled_on for step in run.steps]
+        assert {-1} < set(heads.settled_on.flat), "some settle, and some do not"
+    else:
+        assert heads.settled_on is None
 
     memories = heads.memories
     near(memories.addresses, [slot.address for slot in run.written])
     near(memories.strengths, [slot.strength for slot in run.written])
     before = [(-1, -1)] * config.initial_slot
-    written = [(step, head) for step in range(writes) for head in range(config.write_heads)]
+    written = [(step, head) for step in range(writes + config.write_end) for head in range(config.write_heads)]
     assert list(zip(memories.written_at.tolist(), memories.written_by.tolist(), strict=True)) == before + written
 
     weights = np.zeros((found.steps, config.read_heads, len(run.written)))

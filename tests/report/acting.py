@@ -50,6 +50,14 @@ def copying(length: int, wrong: tuple[int, ...] = (), read_gap: float = 1.0, ste
     return Recording(inputs, expected, predicted, heads)
 
 
+def settling(recording: Recording, until: int | None = None) -> Recording:
+    """The same of a machine whose read head settles on the memory that it reads, up to a step."""
+    weights = recording.heads.read_weights
+    settled_on = np.where(weights.max(axis=-1) > 0, weights.argmax(axis=-1), -1)
+    settled_on[until if until is not None else recording.steps :] = -1
+    return dataclasses.replace(recording, heads=dataclasses.replace(recording.heads, settled_on=settled_on))
+
+
 def reading(words: str, wrong: tuple[int, ...] = ()) -> Recording:
     """Reads all words but the last and guesses every next one, each from the memory of the word before.
 

@@ -43,6 +43,27 @@ def test_drift() -> None:
     assert "at the beginning, by 38% at the end, and by 30% where the first mistake is read." in said
 
 
+@pytest.mark.parametrize(
+    ("until", "said"),
+    [
+        (None, "The read head settles on a memory after every read of the answer."),
+        (31, "after the first 10 reads of the answer; read 11 is the first after which it does not (9 in all)."),
+        (22, "after the first read of the answer; read 2 is the first after which it does not (18 in all)."),
+        (21, "The read head settles on a memory after none of the 19 reads of the answer."),
+    ],
+)
+def test_a_head_that_no_longer_settles(until: int | None, said: str) -> None:
+    recording = acting.copying(20)
+    assert said in words(acting.settling(recording, until))
+    assert "settles" not in words(recording)
+
+
+def test_a_head_that_settles_late() -> None:
+    recording = acting.settling(acting.copying(20))
+    recording.heads.settled_on[21:25] = -1
+    assert "settles on a memory after 15 of the 19 reads of the answer." in words(recording)
+
+
 def test_a_line_beside_the_line() -> None:
     recording = acting.copying(40)
     keys = recording.heads.keys + np.array([0.0, 0.3]) * np.array([1.0, 0.0])[:, None]

@@ -6,7 +6,7 @@ import pathlib
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from acting import copying
+from acting import copying, elsewhere, settling
 from drawn import Drawing, assert_same_picture
 from PIL import Image
 
@@ -147,6 +147,30 @@ def test_the_beginning_and_the_end(tmp_path: pathlib.Path) -> None:
     assert len(keys.marks("beginning-first-0")) == 1
     assert not keys.names("end-first-0")
     assert left[:, 0].max() < right[:, 0].min(), "side by side"
+
+
+def test_what_reads_settle_on(tmp_path: pathlib.Path) -> None:
+    """Rings around those memories in the parts, and an entry of the legend; nothing for other machines."""
+    recording = copying(20, read_gap=1.02)
+    start = recording.answer_start
+    keys = drawn(settling(recording, until=start + 5), tmp_path, "keys")
+    rings = keys.marks("beginning-settled-0")
+    writes = keys.marks("beginning-writes-0")
+    assert len(rings) == 5
+    assert np.abs(rings[:, None] - writes).sum(axis=-1).min(axis=1).max() < 0.01, "on memories"
+    reads = keys.marks("beginning-reads-0")[:5]
+    np.testing.assert_array_less(rings[:, 0], reads[:, 0], "and not on the reads, which are ahead of them")
+    assert len(keys.marks("end-settled-0")) == 0
+    assert "settles there" in (tmp_path / "keys.svg").read_text()
+    assert not drawn(recording, tmp_path, "keys").names(".*-settled-.*")
+    assert "settles there" not in (tmp_path / "keys.svg").read_text()
+
+
+def test_over_time_rings_are_beside_the_reads(tmp_path: pathlib.Path) -> None:
+    recording = elsewhere(settling(copying(20, read_gap=1.01)), 1)
+    keys = drawn(recording, tmp_path, "keys", geometry=make_geometry("translation-1"))
+    rings, reads = keys.marks("beginning-settled-0"), keys.marks("beginning-reads-0")
+    np.testing.assert_allclose(rings[:, 0], reads[: len(rings), 0], atol=0.01)
 
 
 def test_reads_that_lost_the_line_are_shown_with_it(tmp_path: pathlib.Path) -> None:

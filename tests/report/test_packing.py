@@ -39,6 +39,19 @@ def test_the_arrays_come_back() -> None:
     np.testing.assert_array_equal(roots.reshape(faint.shape)[faint < 0.001], 0)
 
 
+def test_what_heads_settle_on_comes_back() -> None:
+    """Between the coordinates and the bytes, of machines that settle only."""
+    recording = acting.settling(acting.copying(6), until=10)
+    packed = acting.pack(recording, acting.COPY, acting.PLANE)
+    assert packed["settles"]
+    data, before = acting.unpacked(packed["data"]), (14 * 2 * 2 + 7 * 2) * 4
+    found = np.frombuffer(data, "<i4", 14, before)
+    assert found.tolist() == [-1, 0, 1, 1, 1, 1, 1, 2, 3, 4, -1, -1, -1, -1]
+    plain = acting.scene(6)
+    assert not plain["settles"]
+    assert data[:before] + data[before + 14 * 4 :] == acting.unpacked(plain["data"])
+
+
 def test_what_is_not_a_number_is_nothing() -> None:
     recording = acting.copying(3)
     heads = dataclasses.replace(recording.heads, key_gates=np.full((8, 2), np.nan))

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from acting import COPY, PLANE, TEXT, copying, reading
+from acting import COPY, PLANE, TEXT, copying, reading, settling
 from PIL import Image
 
 from lantm.errors import LantmError
@@ -81,6 +81,19 @@ def test_heads_that_move_are_seen_to_move() -> None:
     assert blue[0] == blue[1] > 20
     assert (pictures[0][space] == pictures[1][space]).all()
     assert (other[0][space] != other[1][space]).any()
+
+
+def test_what_heads_settle_on_is_ringed() -> None:
+    """And said; the machine that does not settle has a picture without."""
+    plain = reel(2, recordings=[copying(LENGTH)] * 2)
+    until = copying(LENGTH).answer_start
+    settles = reel(2, recordings=[settling(copying(LENGTH), until), settling(copying(LENGTH))])
+    with style():
+        without, (few, many) = next(frames(plain)), list(frames(settles))
+    space = (slice(50, 380), slice(20, 430))
+    assert (without[space] == few[space]).all(), "while it answers, it settles on nothing"
+    assert (few[space] != many[space]).any()
+    assert (without[:50] != few[:50]).any(), "the words above"
 
 
 def test_answers_may_differ_in_size() -> None:

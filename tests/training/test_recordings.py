@@ -20,6 +20,7 @@ def flat(recording: Recording) -> list[np.ndarray]:
     arrays = [recording.inputs, recording.expected, recording.predicted]
     if (heads := recording.heads) is not None:
         arrays += [heads.keys, heads.key_gates, heads.action_gates, heads.seen]
+        arrays += [] if heads.settled_on is None else [heads.settled_on]
         arrays += [getattr(heads.memories, field.name) for field in dataclasses.fields(heads.memories)]
     return arrays
 
@@ -117,6 +118,25 @@ def test_an_lstm_is_recorded_too(tiny: Experiment, tmp_path: pathlib.Path) -> No
     assert found.heads is None
     assert found.expected[:-1].tolist() == found.inputs[1:5].tolist()
     assert found.predicted.shape == (5,)
+
+
+def test_what_heads_settle_on_is_recorded(tiny: Experiment, trained, tmp_path: pathlib.Path) -> None:
+    """And the end that is written; other machines have no such field."""
+    machine = dataclasses.replace(tiny.machine, settle_reads=True, write_end=True, geometry="rotation", read_heads=2)
+    experiment = dataclasses.replace(tiny, machine=machine, seeds=1)
+    task = experiment.build_task()
+    model = machine.build(task.vocabulary, jax.random.key(1))
+    recorder = recordings.Recorder(experiment, task, tmp_path)
+    recorder.add(3, jax.tree.map(lambda leaf: leaf[None], model), np.arange(1))
+    recorder.write()
+    [(_, found)] = recordings.load_recordings(tmp_path, experiment, task, seed=0)
+    expected = record(model, task.sample(seed_key(0, RECORD, 3), 1, 4, 4))
+    assert found.heads.memories.written_at.tolist() == [-1, 0, 1, 2, 3, 4, 5]
+    assert {-1} < set(expected.heads.settled_on.flat), "some settle, and some do not"
+    for one, another in zip(flat(found), flat(expected), strict=True):
+        np.testing.assert_allclose(one, another, rtol=2e-3, atol=1e-5)
+    _, plain = next(trained.folder.recordings(trained.result.source, 0))
+    assert plain.heads.settled_on is None
 
 
 def test_a_run_without_recordings_has_none(copy_of_run: Callable[[], RunFolder]) -> None:

@@ -15,6 +15,7 @@ COMMANDS = {
     "solve": "let a trained machine answer a problem of yours",
     "train": "train machines on a task or a text, many seeds at once, into a run folder",
     "eval": "score trained machines at any lengths on fresh problems, or on a text",
+    "verify": "count exact answers at a length, on random and hard problems; explain a mistake",
     "report": "the results of a run as a page: curves, machines at work, why they fail",
     "view": "a page that shows machines at work, step by step, to be opened from disk",
     "trace": "draw what a machine does with a problem or a text: keys, gates, answer",

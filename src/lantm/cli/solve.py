@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+import sys
 from typing import Annotated
 
 import tyro
@@ -10,8 +11,10 @@ from rich.console import Console
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse
-from lantm.report import worked_problem
+from lantm.evaluation import Mistake
+from lantm.report import first_mistake, shorten, worked_problem
 from lantm.tasks import Task
+from lantm.trained import Solution, Trained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,16 +26,21 @@ class Arguments:
     executed). The answer is shown as the paper shows worked problems: `$` is the end symbol, `*` stands under
     what is wrong, and numbers have their most significant digit first. A machine that was trained on a text is given
     words, and guesses the next one.
+
+    Numbers and texts may have up to a million digits or symbols. Of a long problem the two ends are shown and what is
+    around the first mistake; --full shows all of it.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
     """The run folder, or a machine of the zoo: a task's name, one that `lantm zoo` lists, or a file."""
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PROBLEM")]
-    """The problem, as a person writes it."""
+    """The problem, as a person writes it; - reads it from standard input (lantm solve addition - < sum.txt)."""
     seed: int | None = None
     """Which seed's machine answers; by default the one with the best test."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it is no longer where it was."""
+    full: bool = False
+    """Show long problems in full."""
     json: bool = False
     """Print JSON on standard output."""
 
@@ -42,7 +50,8 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "solve", arguments)
     machines = open_trained(chosen.run, chosen.data)
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
-    solution = machines.solve(chosen.problem, chosen.seed)
+    problem = sys.stdin.read().rstrip("\r\n") if chosen.problem == "-" else chosen.problem
+    solution = machines.solve(problem, chosen.seed)
     if chosen.json:
         result = {
             "task": solution.task,
@@ -62,10 +71,19 @@ def main(arguments: list[str]) -> int:
         for read, guess in zip(solution.inputs, guesses, strict=True):
             say(console, f"after {source.symbol_name(read)}: {guess}")
         return 0
-    by = "LSTM" if machines.experiment.model == "lstm" else "LANTM"
-    say(console, worked_problem(source, solution.inputs, solution.targets, solution.symbols, by))
+    width = None if chosen.full else console.width
+    say(console, worked(machines, solution, width))
     if solution.right:
-        say(console, f"right: {solution.answer}", "green")
-    else:
-        say(console, f"wrong: {solution.symbols_right} of {len(solution.targets)} symbols are right", "red")
+        answer = f"right: {solution.answer}"
+        say(console, answer if width is None else shorten(answer, width), "green")
+        return 0
+    say(console, f"wrong: {solution.symbols_right:,} of {len(solution.targets):,} symbols are right", "red")
+    say(console, first_mistake(source, solution.targets, solution.symbols))
     return 0
+
+
+def worked(machines: Trained, answered: Solution | Mistake, width: int | None) -> str:
+    """A problem of a task as a machine worked it out, in lines that fit the width."""
+    assert isinstance(machines.source, Task)
+    by = "LSTM" if machines.experiment.model == "lstm" else "LANTM"
+    return worked_problem(machines.source, answered.inputs, answered.targets, answered.symbols, by, width)

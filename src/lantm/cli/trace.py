@@ -5,6 +5,7 @@ import pathlib
 from typing import Annotated, Any
 
 import jax
+import numpy as np
 import tyro
 from rich.console import Console
 
@@ -13,6 +14,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
+from lantm.evaluation import Recording
 from lantm.evaluation.footprints import find, follow
 from lantm.files import write_json
 from lantm.machine import Lantm
@@ -99,6 +101,10 @@ def main(arguments: list[str]) -> int:
         "first_mistake": None if recording.first_mistake is None else recording.first_mistake + 1,
     }
     lines = [f"{title}: {verdict(recording)} ({about})"]
+    if (settled := _settled_steps(recording)) is not None:
+        result["settled_steps"] = settled
+        counts = " and ".join(map(str, settled))
+        lines.append(f"read heads settled on a memory in {counts} of {len(recording.expected)} steps of the answer")
     if geometry is None:
         lines.append("a machine without a memory has no keys and no gates: only its answer is drawn")
     elif isinstance(machines.source, Text) and len(machines.source.corpus.part(chosen.part)):
@@ -142,6 +148,13 @@ def _heads(
     result = {"text": chosen.part, "columns": columns, "steps": len(words)}
     result |= {name: round(value, 4) for name, value in found._asdict().items()}
     return result, [title, *describe(found)], files
+
+
+def _settled_steps(recording: Recording) -> list[int] | None:
+    """The number of steps of the answer in which each read head settled; None for machines whose heads do not."""
+    if recording.heads is None or recording.heads.settled_on is None:
+        return None
+    return [int(steps) for steps in np.sum(recording.heads.settled_on[recording.answer_start :] >= 0, axis=0)]
 
 
 def _problem(machines: Trained, chosen: Arguments) -> tuple[str, Batch]:

@@ -1,6 +1,7 @@
 """How well a machine does: scores and perplexities, the best seed by them, and what a machine did step by step."""
 
 from lantm.evaluation.answer import Answer, Prediction, answer, predict
+from lantm.evaluation.exact_match import RANDOM, Watch, verify
 from lantm.evaluation.examiner import (
     Draw,
     Examiner,
@@ -16,8 +17,10 @@ from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, merits
 from lantm.evaluation.perplexity import Perplexity
 from lantm.evaluation.recording import Approach, Heads, Memories, Recording, approach, record, stride
 from lantm.evaluation.scores import Marks, Scores, mark
+from lantm.evaluation.verification import Mistake, Part, Tally, Verification
 
 __all__ = [
+    "RANDOM",
     "SOLVED",
     "Answer",
     "Approach",
@@ -28,13 +31,18 @@ __all__ = [
     "Marks",
     "Measured",
     "Memories",
+    "Mistake",
+    "Part",
     "Perplexity",
     "Prediction",
     "ProblemExaminer",
     "Recording",
     "Score",
     "Scores",
+    "Tally",
     "TextExaminer",
+    "Verification",
+    "Watch",
     "answer",
     "approach",
     "best_seed",
@@ -47,5 +55,6 @@ __all__ = [
     "rounded",
     "side_by_side",
     "stride",
+    "verify",
     "wilson",
 ]

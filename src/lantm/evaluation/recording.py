@@ -42,8 +42,9 @@ class Heads:
     """Emitted by SoftMax machines without a fixed temperature."""
     read_weights: Float[np.ndarray, "time read_heads slots"] | None = None
     """On request: they grow with the square of the length."""
-    settled: Bool[np.ndarray, "time read_heads"] | None = None
-    """Where a read head was put on a memory after its reading; None for machines whose heads do not settle."""
+    settled_on: Int[np.ndarray, "time read_heads"] | None = None
+    """The memory that a read head was put on after its reading, -1 if it was not; None for machines whose heads do not
+    settle. The next step begins there."""
 
     @property
     def write_heads(self) -> int:
@@ -165,7 +166,7 @@ def _heads(trace: Any, steps: int, unwritten: int) -> Heads:
         seen=np.stack([trace.windows.first, trace.windows.end], axis=-1)[:steps],
         temperatures=None if trace.temperatures is None else trace.temperatures[:steps, 0],
         read_weights=None if trace.read_weights is None else trace.read_weights[:steps, 0, :, :slots],
-        settled=None if trace.settled is None else trace.settled[:steps, 0],
+        settled_on=None if trace.settled_on is None else trace.settled_on[:steps, 0],
     )
 
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from lantm.errors import LantmError
 from lantm.geometry import Geometry
@@ -187,6 +187,14 @@ class Access(eqx.Module):
         found = neighbours(self.distances(keys, memory.addresses), addresses, visible[..., None, :])
         keys = jnp.concatenate([settle(keys, found), position.keys[..., self.read_heads :, :]], axis=-2)
         return Position(keys, position.actions)
+
+    def settled_on(
+        self, keys: Float[Array, "batch read_heads key"], memory: Memory, visible: Bool[Array, "batch slots"]
+    ) -> Int[Array, "batch read_heads"]:
+        """The slot of the memory that each read head settles on; -1 where it does not settle."""
+        slots = jnp.arange(memory.strengths.shape[-1], dtype=keys.dtype)  # in the place of addresses
+        found = neighbours(self.distances(keys, memory.addresses), [slots[None, None]], visible[..., None, :])
+        return jnp.where(found.settled, found.address[0], -1).astype("int32")
 
     def read_backward(
         self,

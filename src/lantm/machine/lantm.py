@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
@@ -178,23 +178,31 @@ class Lantm(Model):
         schedule = self.layer.writing(schedule)
         understood = access.understand(path.emissions)
         ended = path.states.position
-        keys, settled = ended.keys, None
+        times = jnp.arange(batch.inputs.shape[0])
+        machinery = Machinery(access, self.layer.policy)
+        windows = machinery.seen(carried.window, times, schedule)
+        limit = machinery.limit(carried.window, schedule)
+
+        def among(window: Window) -> Bool[Array, "batch slots"]:
+            return visible(path.memory.strengths.shape[1], window, limit)
+
+        keys, settled_on = ended.keys, None
         if access.settle_reads:  # where they read is where the step has moved them from where the last one ended
             first = jax.tree.map(
                 lambda before, ends: jnp.concatenate([before[None], ends[:-1]]), carried.state.position, ended
             )
             keys = access.move(understood, first).keys
-            settled = jnp.any(keys != ended.keys, axis=-1)[:, :, : access.read_heads]
-        times = jnp.arange(batch.inputs.shape[0])
-        machinery = Machinery(access, self.layer.policy)
-        windows = machinery.seen(carried.window, times, schedule)
+            left = machinery.left(carried.window, times, schedule)
+            # One step at a time: all distances at once would be time * slots numbers.
+            settled_on = jax.lax.map(
+                lambda step: access.settled_on(step[0], path.memory, among(step[1])),
+                (keys[:, :, : access.read_heads], left),
+            )
         weights = None
         if read_weights:
-            limit = machinery.limit(carried.window, schedule)
 
             def weigh(keys: Array, temperatures: Array | None, window: Window) -> Array:
-                seen = visible(path.memory.strengths.shape[1], window, limit)
-                return access.weights(keys[:, : access.read_heads], temperatures, path.memory, seen)
+                return access.weights(keys[:, : access.read_heads], temperatures, path.memory, among(window))
 
             weights = jax.vmap(weigh)(keys, understood.temperatures, windows)
         trace = Trace(
@@ -209,6 +217,6 @@ class Lantm(Model):
             writes=schedule.writes,
             windows=windows,
             read_weights=weights,
-            settled=settled,
+            settled_on=settled_on,
         )
         return Output(self.readout(outputs), trace)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.batch import Batch
 from lantm.machine.backend import Backend
@@ -28,9 +28,7 @@ class Trace(NamedTuple):
     writes: Int[Array, " batch"]  # the number of steps that wrote to a problem's memory
     windows: Window  # which slots each reading could see
     read_weights: Float[Array, "time batch read_heads slots"] | None  # on request: time * slots numbers
-    settled: (
-        Bool[Array, "time batch read_heads"] | None
-    )  # where a read head was put on a memory; of machines that settle
+    settled_on: Int[Array, "time batch read_heads"] | None  # its slot, -1 for none; of machines that settle
 
 
 class Output(NamedTuple):

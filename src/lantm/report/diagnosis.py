@@ -1,7 +1,7 @@
 """Why a machine is right or wrong, in sentences that are computed from a recording.
 
-Three things are examined: how the read head moves through the memories and how far its line deviates from theirs, how
-sharply it reads, and whether gates that should be closed or open leak.
+Three things are examined: how the read head moves through the memories, whether it settles on them and how far its line
+deviates from theirs; how sharply it reads; and whether gates that should be closed or open leak.
 """
 
 from typing import SupportsInt
@@ -62,7 +62,10 @@ def _path(recording: Recording, geometry: Geometry) -> list[str]:
     head = int(np.argmin(np.median(distances, axis=0)))
     off = distances[:, head] / gap
     who = "The read head" if slots.shape[1] == 1 else f"Read head {head + 1}"
-    return [_moves(who, slots[:, head]), _drift(recording, off)]
+    said = [_moves(who, slots[:, head]), _drift(recording, off)]
+    if recording.heads is not None and recording.heads.settled_on is not None:
+        said.append(_settling(who, recording.heads.settled_on[recording.answer_start : -2, head]))
+    return said
 
 
 def _moves(who: str, slots: Int[np.ndarray, " reads"]) -> str:
@@ -76,6 +79,19 @@ def _moves(who: str, slots: Int[np.ndarray, " reads"]) -> str:
         amount = "one memory" if abs(usual) == 1 else f"{abs(usual)} memories"
         way = f"goes {'forwards' if usual > 0 else 'backwards'} by {amount} a symbol"
     return f"{who} {way}, in {_percent(share)} of its moves."
+
+
+def _settling(who: str, settled_on: Int[np.ndarray, " reads"]) -> str:
+    """How long the head finds a memory to go on from; `settled_on` is -1 after reads where it does not."""
+    missed = np.flatnonzero(settled_on < 0)
+    if not missed.size:
+        return f"{who} settles on a memory after every read of the answer."
+    first, found = int(missed[0]), len(settled_on) - missed.size
+    if first == 0:
+        return f"{who} settles on a memory after {found or 'none'} of the {len(settled_on)} reads of the answer."
+    before = "the first read" if first == 1 else f"the first {first} reads"
+    lost = f"read {first + 1} is the first after which it does not ({missed.size} in all)"
+    return f"{who} settles on a memory after {before} of the answer; {lost}."
 
 
 def _drift(recording: Recording, off: Float[np.ndarray, " reads"]) -> str:

@@ -10,15 +10,18 @@
     diff
     ___*_
 
-Numbers have their most significant digit first, `$` is the end symbol, and `*` marks wrong digits.
+Numbers have their most significant digit first, `$` is the end symbol, and `*` marks wrong digits. Lines that are too
+long for a width show their two ends and what is around the first mistake, digit under digit.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from lantm.tasks import NumberTask, Programs, Task
 
 _END = "$"
+_NARROWEST = 60  # columns: room for the ends of a line, its first mistake, and what is said of the rest
 
 
 class Worked(NamedTuple):
@@ -31,40 +34,97 @@ class Worked(NamedTuple):
 
 
 def worked_problem(
-    task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int], by: str = "LANTM"
+    task: Task,
+    inputs: Sequence[int],
+    targets: Sequence[int],
+    predicted: Sequence[int],
+    by: str = "LANTM",
+    width: int | None = None,
 ) -> str:
     """The lines of a problem: its input symbols, the right answer and the given one, both in the order of time."""
-    worked = work_out(task, inputs, targets, predicted)
+    worked = work_out(task, inputs, targets, predicted, width)
     lines = ["problem", *worked.problem, "=", worked.right, f"{by} prediction", worked.given, "diff", worked.marks]
     return "\n".join(lines)
 
 
-def work_out(task: Task, inputs: Sequence[int], targets: Sequence[int], predicted: Sequence[int]) -> Worked:
-    """The same, line by line; lines of numbers have equal length, digit under digit."""
+def work_out(
+    task: Task,
+    inputs: Sequence[int],
+    targets: Sequence[int],
+    predicted: Sequence[int],
+    width: int | None = None,
+) -> Worked:
+    """The same, line by line; lines of numbers have equal length, digit under digit. By default nothing is left out."""
     arithmetic = isinstance(task, NumberTask | Programs)
-
-    def line(symbols: Sequence[int]) -> list[str]:
-        names = [_END if symbol == task.end_of_output else task.symbol_name(symbol) for symbol in symbols]
-        return names[::-1] if arithmetic else names
-
-    right, given = line(targets), line(predicted)
+    names = {symbol: task.symbol_name(symbol) for symbol in {*inputs, *targets, *predicted}}
+    in_answers = names | {task.end_of_output: _END}
+    right, given = ([in_answers[symbol] for symbol in answer] for answer in (targets, predicted))
+    if arithmetic:
+        right, given = right[::-1], given[::-1]
     # A name may be longer than one character: what is below it has the same width.
     widths = [max(len(one), len(other)) for one, other in zip(right, given, strict=True)]
-    marks = [("_" if one == other else "*") * width for one, other, width in zip(right, given, widths, strict=True)]
-    problem = _problem(task, list(map(task.symbol_name, inputs)))
-    return Worked(problem, _aligned(right, widths), _aligned(given, widths), "".join(marks))
+    right, given = ([name.ljust(room) for name, room in zip(line, widths, strict=True)] for line in (right, given))
+    marks = [("_" if one == other else "*") * len(one) for one, other in zip(right, given, strict=True)]
+    wrong = [at for at, mark in enumerate(marks) if "*" in mark]
+    kept = _kept(len(right), width, (wrong[-1] if arithmetic else wrong[0]) if wrong else None)
+    problem = [
+        _join(line, kept if isinstance(task, NumberTask) and len(line) == len(right) else _kept(len(line), width))
+        for line in _problem(task, [names[symbol] for symbol in inputs])
+    ]
+    return Worked(problem, _join(right, kept).rstrip(), _join(given, kept).rstrip(), _join(marks, kept))
 
 
-def _problem(task: Task, names: list[str]) -> list[str]:
+def shorten(text: str, width: int) -> str:
+    """A text that fits the width: if it is too long, its two ends, and how much is left out between them.
+
+    >>> shorten("0123456789" * 8, 60)
+    '01234567890123456789012 … 34 more … 78901234567890123456789'
+    """
+    return _join(list(text), _kept(len(text), width))
+
+
+def first_mistake(task: Task, targets: Sequence[int], predicted: Sequence[int]) -> str:
+    """A sentence about the first symbol that is wrong, in the order of time, in which one is."""
+    at = next(at for at, (one, other) in enumerate(zip(targets, predicted, strict=True)) if one != other)
+    right, given = targets[at], predicted[at]
+    if right == task.end_of_output:
+        return f"all {at:,} symbols are right, but it does not end there: it goes on with “{task.symbol_name(given)}”"
+    place = f"digit {at + 1:,} from the right" if isinstance(task, NumberTask) else f"symbol {at + 1:,}"
+    said = "where it ends" if given == task.end_of_output else f"where it says “{task.symbol_name(given)}”"
+    return f"the first mistake is {place}, {said} instead of “{task.symbol_name(right)}”"
+
+
+def _problem(task: Task, names: list[str]) -> list[list[str]]:
     if task.name == "addition":
         # The second number's digits come first (table "Input/output examples").
-        return ["  " + "".join(names[1::2][::-1]), "+ " + "".join(names[0::2][::-1])]
+        return [[" ", " ", *names[1::2][::-1]], ["+", " ", *names[0::2][::-1]]]
     if task.name == "double":
-        return ["2 x", "  " + "".join(names[::-1])]
+        return [list("2 x"), [" ", " ", *names[::-1]]]
     if isinstance(task, Programs):
-        return "".join(names).split(";")
-    return [task.name, "  " + "".join(names)]
+        return [list(line) for line in "".join(names).split(";")]
+    return [list(task.name), [" ", " ", *names]]
 
 
-def _aligned(names: list[str], widths: list[int]) -> str:
-    return "".join(name.ljust(width) for name, width in zip(names, widths, strict=True)).rstrip()
+def _kept(size: int, width: int | None, mistake: int | None = None) -> list[range]:
+    """The columns of a line that are shown: all that fit, or the two ends and what is around a mistake."""
+    if width is None or size <= max(width, _NARROWEST):
+        return [range(size)]
+    width = max(width, _NARROWEST)
+    end = (width - len(_left_out(size))) // 2
+    if mistake is None or not end <= mistake < size - end:
+        return [range(end), range(size - end, size)]
+    end = (width - 2 * len(_left_out(size))) // 3
+    before = mistake - end // 2
+    return [range(end), range(before, before + end), range(size - end, size)]
+
+
+def _join(names: Sequence[str], kept: list[range]) -> str:
+    """The columns that are shown, and between them how many are not."""
+    line = "".join(names[kept[0].start : kept[0].stop])
+    for before, after in itertools.pairwise(kept):
+        line += _left_out(after.start - before.stop) + "".join(names[after.start : after.stop])
+    return line
+
+
+def _left_out(symbols: int) -> str:
+    return f" … {symbols:,} more … "

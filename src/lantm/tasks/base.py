@@ -2,8 +2,9 @@
 
 import abc
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, SupportsInt, TypeVar, final
+from typing import Any, ClassVar, SupportsInt, TypeAlias, TypeVar, final
 
 import equinox as eqx
 import jax
@@ -18,8 +19,10 @@ from lantm.tasks.lengths import Length, Lengths
 # an array, a traced integer inside compiled code.
 Count = TypeVar("Count", int, Int[Array, ""])
 AnyTask = TypeVar("AnyTask", bound="Task")
+HardKind: TypeAlias = str | Int[Array, ""]
+"""A kind of hard problems: its name, or its index among `Task.hard_kinds`, which may be traced."""
 
-LONGEST_TEXT = 100_000  # characters: far beyond what any machine solves, few enough to be refused at once
+LONGEST = 1_000_000  # symbols or digits of a problem: what is longer is refused at once
 
 
 class Task(eqx.Module):
@@ -42,7 +45,7 @@ class Task(eqx.Module):
     """How the end of output is shown."""
     usual_scales: ClassVar[tuple[int, ...]] = (1, 2, 4)
     """The multiples of the training lengths to test at by default."""
-    longest_length: ClassVar[int] = LONGEST_TEXT
+    longest_length: ClassVar[int] = LONGEST
     """The largest length of a problem."""
 
     # What your own task defines; each of the three properties may be a field.
@@ -82,7 +85,7 @@ class Task(eqx.Module):
         return ()
 
     def sample_hard(
-        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: str | None = None
+        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: HardKind | None = None
     ) -> Batch:
         """Hard problems, like `sample`: each of a random kind (see `draw_kinds`), or all of the given one.
 
@@ -183,8 +186,12 @@ class Task(eqx.Module):
     # Problems.
 
     @final
-    def draw_kinds(self, key: PRNGKeyArray, batch_size: int, kind: str | None = None) -> Int[Array, " {batch_size}"]:
+    def draw_kinds(
+        self, key: PRNGKeyArray, batch_size: int, kind: HardKind | None = None
+    ) -> Int[Array, " {batch_size}"]:
         """The kind of each problem that `sample_hard` draws by the same key, as an index of `hard_kinds`."""
+        if isinstance(kind, jax.Array):
+            return jnp.full((batch_size,), kind, "int32")
         if kind is not None:
             if kind not in self.hard_kinds:
                 known = f"known are {', '.join(self.hard_kinds)}" if self.hard_kinds else "it has none"
@@ -200,12 +207,10 @@ class Task(eqx.Module):
 
         Two different answers can have the same text (leading zeros of a number are dropped): score symbols.
         """
-        names = []
-        for symbol in map(int, symbols):
-            if symbol == self.end_of_output:
-                break
-            names.append(self.symbol_name(symbol))
-        return self.show(names)
+        end = self.end_of_output
+        answer = list(itertools.takewhile(lambda symbol: symbol != end, map(int, symbols)))
+        names = {symbol: self.symbol_name(symbol) for symbol in set(answer)}  # of a long answer, each name once
+        return self.show([names[symbol] for symbol in answer])
 
     @final
     def place(
@@ -231,7 +236,7 @@ def hard_keys(key: PRNGKeyArray, batch_size: int) -> tuple[Key[Array, " {batch_s
     return keys[:, 0], keys[:, 1]
 
 
-def check_text(name: str, text: str, longest: int = LONGEST_TEXT) -> None:
+def check_text(name: str, text: str, longest: int) -> None:
     """Raises a `LantmError` if a text has more than `longest` characters."""
     if len(text) > longest:
         raise LantmError(f"{name} takes up to {longest:,} characters, not {len(text):,}: shorten the text")

@@ -12,7 +12,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.base import Count, Task, hard_keys
+from lantm.tasks.base import Count, HardKind, Task, hard_keys
 from lantm.tasks.grammar import (
     ALPHABET,
     KINDS,
@@ -107,7 +107,7 @@ class Programs(Task):
         return HARD_OPERANDS
 
     def sample_hard(
-        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: str | None = None
+        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: HardKind | None = None
     ) -> Batch:
         """Random programs with hard operands; see `Task.sample_hard`."""
         kinds = self.draw_kinds(key, batch_size, kind)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.base import Count, Task, check_text, hard_keys
+from lantm.tasks.base import Count, HardKind, Task, check_text, hard_keys
 from lantm.tasks.lengths import Length
 from lantm.tasks.patterns import PATTERNS, Pattern
 
@@ -111,7 +111,7 @@ class SizedTask(Task):
 
     @final
     def sample_hard(
-        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: str | None = None
+        self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: HardKind | None = None
     ) -> Batch:
         """Hard problems; see `Task.sample_hard`."""
         kinds = self.draw_kinds(key, batch_size, kind)
@@ -136,11 +136,16 @@ class SizedTask(Task):
     @final
     def encode(self, text: str) -> Batch:
         """A batch of the one problem written in `text`; see `Task.encode`."""
-        check_text(self.name, text)
+        check_text(self.name, text, 2 * self.input_size(self.longest_length))  # half of them blanks
         symbols = self.read(text)
         if not symbols:
             raise LantmError(f"{self.name} has nothing to work on: give it at least one symbol")
-        return self.layout(jnp.asarray([symbols]), self._length_of_input(len(symbols)))
+        length = self._length_of_input(len(symbols))
+        if length > self.longest_length:
+            raise LantmError(
+                f"{self.name} has problems up to length {self.longest_length:,}, not {length:,}: shorten it"
+            )
+        return self.layout(jnp.asarray([symbols]), length)
 
     def _length_of_input(self, size: int) -> int:
         """The length of problems with `size` input symbols: the inverse of `input_size`."""

@@ -15,6 +15,8 @@ from lantm.tasks.corpus import UNKNOWN, Corpus, Part
 from lantm.tasks.lengths import Length, Lengths
 from lantm.tasks.pieces import Pieces, cut
 
+LONGEST_TEXT = 100_000  # characters that a person may write: what is longer is refused at once
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Text:
@@ -85,7 +87,7 @@ class Text:
 
     def encode(self, text: str) -> Batch:
         """A batch of the words in `text`; unknown words are `<unk>`, and so is the target of the last word."""
-        check_text(self.name, text)
+        check_text(self.name, text, LONGEST_TEXT)
         numbers = {word: number for number, word in enumerate(self.corpus.words)}
         unknown = numbers[UNKNOWN]
         words = [numbers.get(word, unknown) for word in text.split()]

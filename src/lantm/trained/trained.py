@@ -25,6 +25,8 @@ from lantm.evaluation import (
     ProblemExaminer,
     Recording,
     TextExaminer,
+    Verification,
+    Watch,
     record,
     reporting,
     side_by_side,
@@ -35,8 +37,9 @@ from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model, parameter_count
 from lantm.randomness import RECORD, seed_key
 from lantm.tasks import Lengths, Source, Task, Text
-from lantm.tasks.base import LONGEST_TEXT
+from lantm.tasks.base import LONGEST
 from lantm.trained.solution import Solution, solve
+from lantm.trained.verifying import verify_machine
 from lantm.training import Experiment, History, Learner, Result, RunFolder
 
 Which = Literal["best", "last"]
@@ -184,8 +187,8 @@ class Trained:
         """A random problem of a length, by default the longest trained on; another `draw` gives another."""
         length = self.source.train_lengths.largest if length is None else length
         self.source.check_length(length)
-        if length > LONGEST_TEXT:
-            raise LantmError(f"length is {length}: ask for lengths up to {LONGEST_TEXT:,}")
+        if length > LONGEST:
+            raise LantmError(f"length is {length}: ask for lengths up to {LONGEST:,}")
         return self.source.sample(seed_key(draw, RECORD), 1, length, length)
 
     def trace(
@@ -222,6 +225,25 @@ class Trained:
         source = task or self.source
         examiner = self.examiner(source, lengths_or_parts(source, scales, lengths, hard), batch_size)
         return examiner(self.weights(which), self.start_seeds, reporting(problems, draw))
+
+    def verify(
+        self,
+        length: int,
+        problems: int = 100,
+        random: bool = True,
+        hard: bool = True,
+        draw: int = 1,
+        seed: int | None = None,
+        which: Which = "best",
+        watch: Watch | None = None,
+    ) -> Verification:
+        """How many of `problems` random and of as many hard problems of a length one machine answers exactly.
+
+        Problems are drawn and run a few at a time, so memory does not grow with their number. Hard problems are of
+        every kind that the task has, in turns. Another `draw` gives other problems. `watch` is called with what was
+        counted so far; after Ctrl-C that is returned, with `complete` false.
+        """
+        return verify_machine(self.model(seed, which), self.source, length, problems, random, hard, draw, watch)
 
     def examiner(self, source: Source, tests: dict[str, Any], batch_size: int | None = None) -> Examiner:
         """An examiner of these machines, at lengths or on parts of a text by their labels."""
@@ -278,6 +300,6 @@ def lengths_or_parts(
         share = length / source.train_lengths.largest
         tests[f"{share:.3g}x"] = Lengths(length, length, source.train_lengths.stride)
     longest = max(one.largest for one in tests.values())
-    if longest > LONGEST_TEXT:
-        raise LantmError(f"the longest length is {longest}: ask for lengths up to {LONGEST_TEXT:,}")
+    if longest > LONGEST:
+        raise LantmError(f"the longest length is {longest}: ask for lengths up to {LONGEST:,}")
     return side_by_side(tests, tests if hard else {})

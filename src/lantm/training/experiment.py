@@ -10,7 +10,7 @@ from lantm.machine import LantmConfig, LstmConfig
 from lantm.randomness import SEEDS
 from lantm.records import json_object, make_record
 from lantm.tasks import Corpus, Lengths, Source, Task, Text, make_task, read_corpus
-from lantm.tasks.base import LONGEST_TEXT
+from lantm.tasks.base import LONGEST
 from lantm.training.recipe import Recipe
 
 ModelName = Literal["lantm-invnorm", "lantm-softmax", "lantm", "lstm"]
@@ -164,8 +164,8 @@ class Experiment:
             return task
         for length in self.lengths:
             task.check_length(length)
-        if max(self.lengths) > LONGEST_TEXT:
-            raise LantmError(f"lengths are {self.lengths}: give lengths up to {LONGEST_TEXT:,}")
+        if max(self.lengths) > LONGEST:
+            raise LantmError(f"lengths are {self.lengths}: give lengths up to {LONGEST:,}")
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
     def seed_index(self, seed: int) -> int:

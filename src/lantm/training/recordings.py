@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from lantm import weight_files
 from lantm.devices import device_mesh, over_seeds, place
@@ -39,7 +39,7 @@ class Movements(NamedTuple):
     addresses: Float[Array, "*runs slots key"]
     strengths: Float[Array, "*runs slots"]
     seen: Int[Array, "*runs time 2"]
-    settled: Bool[Array, "*runs time read_heads"] | None
+    settled_on: Int[Array, "*runs time read_heads"] | None
 
 
 class Stretch(NamedTuple):
@@ -74,7 +74,7 @@ def _run(source: Source, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> S
             addresses=trace.memory.addresses[0],
             strengths=trace.memory.strengths[0].astype(jnp.float16),
             seen=jnp.stack(trace.windows, axis=-1).astype(jnp.int32),
-            settled=None if trace.settled is None else trace.settled[:, 0],
+            settled_on=None if trace.settled_on is None else trace.settled_on[:, 0],
         )
     return Stretch(
         batch.inputs[:, 0].astype(symbols),
@@ -202,6 +202,6 @@ def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Rec
             action_gates=take(moved.action_gates)[:steps],
             memories=own,
             seen=np.asarray(moved.seen)[np.minimum(np.arange(steps), last_change)],
-            settled=None if moved.settled is None else take(moved.settled)[:steps],
+            settled_on=None if moved.settled_on is None else take(moved.settled_on)[:steps],
         )
     return Recording(inputs[:steps], expected[start:steps], predicted[start:steps], heads)

@@ -115,6 +115,10 @@ def draw_scene(axes: "Axes", scene: Scene, flat: Projection, box: Box, name: str
         axes.plot(*reads.T, color=colour, linewidth=0.7, alpha=0.7, zorder=3, gid=f"{name}-path-{head}")
         disc: Look = {"color": colour, "linewidths": 0, "zorder": 4, "gid": f"{name}-reads-{head}"}
         _scatter(axes, inside, s=(0.55 * size) ** 2, **disc)
+        if scene.settled is not None and name != "overview":  # there, rings would hide the memories
+            rings = scene.settled[box.holds(scene.settled[:, head]), head]
+            look: Look = {"facecolors": "none", "edgecolors": colour, "linewidths": 0.8, "zorder": 4}
+            _scatter(axes, rings, s=(1.3 * size) ** 2, gid=f"{name}-settled-{head}", **look)
         if box.holds(reads[:1])[0]:
             first: Look = {"facecolors": "none", "edgecolors": colour, "linewidths": 1.1, "zorder": 5}
             _scatter(axes, reads[:1], s=75, marker="D", gid=f"{name}-first-{head}", **first)
@@ -144,6 +148,10 @@ def _legend(scene: Scene, heads: Heads, recording: Recording) -> "list[Line2D]":
         colour = READS[head % len(READS)]
         look = {"linestyle": "-", "linewidth": 0.9, "markersize": 4}
         handles.append(mark(f"{name} of the answer" if head == 0 else name, marker="o", color=colour, **look))
+    if scene.settled is not None:
+        handles.append(
+            mark("settles there", marker="o", markerfacecolor="none", markeredgecolor=READS[0], markersize=8)
+        )
     handles.append(mark("first read", marker="D", markerfacecolor="none", markeredgecolor=READS[0]))
     if scene.mistake is not None and recording.first_mistake is not None:
         label = f"read for the first wrong symbol, {recording.first_mistake + 1}"

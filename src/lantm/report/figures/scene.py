@@ -21,6 +21,7 @@ class Scene(NamedTuple):
     before: Points  # the initial memory
     reads: Float[np.ndarray, "answer read_heads 2"]
     mistake: Points | None  # the reads that the first wrong symbol was made from, one per read head
+    settled: Float[np.ndarray, "answer read_heads 2"] | None = None  # where reads settled, nan where they did not
 
 
 class Box(NamedTuple):
@@ -59,6 +60,12 @@ def lay_out(recording: Recording, heads: Heads, flat: Projection) -> Scene:
     addresses = place(memories.addresses, np.maximum(memories.written_at, 0).astype(float))
     steps = np.repeat(np.arange(start, recording.steps, dtype=float), heads.read_heads)
     reads = place(heads.read_keys[start:].reshape(-1, heads.keys.shape[-1]), steps)
+    settled = None
+    if heads.settled_on is not None:
+        slots = heads.settled_on[start:].reshape(-1)
+        # At the time of the read: over time, a ring is beside the read, and not where its memory was written.
+        ends = place(np.where(slots[:, None] < 0, np.nan, memories.addresses[slots]), steps)
+        settled = ends.reshape(-1, heads.read_heads, 2)
     mistake = None
     if recording.first_mistake is not None:
         step = recording.read_step(recording.first_mistake)
@@ -70,6 +77,7 @@ def lay_out(recording: Recording, heads: Heads, flat: Projection) -> Scene:
         before=addresses[~written],
         reads=reads.reshape(-1, heads.read_heads, 2),
         mistake=mistake,
+        settled=settled,
     )
 
 

@@ -187,12 +187,19 @@ class _Screen:
             colour = READS[head % len(READS)]
             look: Look = {"color": colour, "linewidth": 0.8, "marker": "o", "markersize": 2.8, "animated": True}
             self._reads += self._axes.plot([], [], **look)
+        self._settled = []
+        if last.settled_on is not None:
+            for head in range(last.read_heads):
+                ring: Look = {"facecolors": "none", "edgecolors": READS[head % len(READS)], "linewidths": 0.8}
+                self._settled.append(self._axes.scatter([], [], s=48, animated=True, **ring))
         self._shades = shades()
         self._scale = self._axes.text(
             0.99, 0.012, "", transform=self._axes.transAxes, ha="right", fontsize=7.5, color="#666666", animated=True
         )
-        self._moving += [*self._lines, self._writes, *self._reads, self._scale]
+        self._moving += [*self._lines, self._writes, *self._reads, *self._settled, self._scale]
         about = "red: writes, darker is stronger; blue: reads of the answer, in the order of time"
+        if self._settled:
+            about += "; rings: what they settle on"
         self._figure.text(0.025, 0.932, about, fontsize=8, color="#666666", va="top")
 
     def _move_heads(self, at: int) -> None:
@@ -203,6 +210,9 @@ class _Screen:
         self._writes.set_facecolor(self._shades(scene.strengths))
         for head, line in enumerate(self._reads):
             line.set_data(*scene.reads[:, head].T)
+        for head, rings in enumerate(self._settled):
+            assert scene.settled is not None
+            rings.set_offsets(scene.settled[:, head])
         if self._flat.equal:
             self._scale.set_text(f"{2 * half[0]:.3g} wide")
 

@@ -1,7 +1,8 @@
 """A recording as it is stored in a page: symbols as text, arrays as few bytes.
 
-Coordinates are 32-bit floats, gates and strengths have 8 bits each. Read weights are stored as square roots in 8 bits,
-for a better resolution of small ones. All of it is compressed: most weights are nearly zero.
+Coordinates are 32-bit floats, the memories that heads settle on 32-bit integers; gates and strengths have 8 bits each.
+Read weights are stored as square roots in 8 bits, for a better resolution of small ones. All of it is compressed: most
+weights are nearly zero.
 """
 
 import base64
@@ -49,6 +50,7 @@ def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[
             "slots": len(memories.strengths),
             "firstSlot": int(np.sum(memories.written_at < 0)),
             "weighed": heads.read_weights is not None,
+            "settles": heads.settled_on is not None,
             "space": _space(flat),
         }
         weights = heads.read_weights
@@ -58,6 +60,7 @@ def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[
         arrays = [
             flat.place(keys, times).astype("<f4"),
             flat.place(memories.addresses, memories.written_at.astype(float)).astype("<f4"),
+            *([] if heads.settled_on is None else [heads.settled_on.astype("<i4")]),
             _bytes(np.stack([heads.key_gates, heads.action_gates], axis=-1)),
             _bytes(memories.strengths),
             _bytes(np.sqrt(np.where(weights < FAINTEST, 0, np.minimum(weights, 1)))),

@@ -1,5 +1,6 @@
 // The key space: memories as red circles, darker where stronger; readings of the answer as blue discs joined in
-// the order of time; the heads where they stand; what the shown step read, as lines to the memories.
+// the order of time; the heads where they stand; what the shown step read, as lines to the memories. Of heads that
+// settle: a ring around the memory that the shown step ends on; readings without one are hollow.
 
 const READ_COLOURS = ["read", "read-2", "read-3"];
 const WRITE_COLOURS = ["write", "write-2"];
@@ -301,10 +302,19 @@ class KeySpace {
           if (!this.within(x, y) || (last && Math.hypot(x - last[0], y - last[1]) < 0.7)) continue;
           last = [x, y];
           disc(context, x, y, Math.max(1.6, 0.45 * this.radius));
-          context.fill();
+          if (scene.settles && scene.settledOn(step, head) < 0) this.hollow(context);
+          else context.fill();
         }
       }
     }
+  }
+
+  hollow(context) {
+    const { fillStyle } = context;
+    context.fillStyle = Theme.colour("card");
+    context.fill();
+    context.stroke();
+    context.fillStyle = fillStyle;
   }
 
   /** What the shown step had read (the reading of the step before it), or who read the memory pointed at. */
@@ -330,12 +340,12 @@ class KeySpace {
     }
   }
 
-  /** Where the heads stand after the shown step. */
+  /** Where the heads stand in the shown step, and what they settle on. */
   standing(context) {
     const { scene, focus } = this;
     for (let head = 0; head < scene.heads; head++) {
       const reads = head < scene.reads;
-      if (!reads && focus.step >= scene.given) continue; // nothing is written any more
+      if (!reads && scene.slotOf(focus.step) < 0) continue; // nothing is written any more
       const colours = reads ? READ_COLOURS : WRITE_COLOURS;
       const name = colours[(reads ? head : head - scene.reads) % colours.length];
       const [x, y] = this.onScreen(scene.place(focus.step, head));
@@ -345,7 +355,30 @@ class KeySpace {
       context.strokeStyle = Theme.colour("card");
       context.lineWidth = 2;
       context.stroke();
+      if (reads && scene.settledOn(focus.step, head) >= 0) this.settling(context, [x, y], head, name);
     }
+  }
+
+  /** An arrow from where a head reads to the memory that it is put on, and a ring around that. */
+  settling(context, [fromX, fromY], head, name) {
+    const { scene, focus, radius } = this;
+    const [x, y] = this.onScreen(scene.address(scene.settledOn(focus.step, head)));
+    context.strokeStyle = Theme.colour(name);
+    context.lineWidth = 2;
+    disc(context, x, y, radius + 7 + 3 * head);
+    context.stroke();
+    if (Math.hypot(x - fromX, y - fromY) < 3) return; // no longer than its tip
+    const angle = Math.atan2(y - fromY, x - fromX);
+    context.strokeStyle = Theme.colour("focus");
+    context.lineWidth = 1.6;
+    context.beginPath();
+    context.moveTo(fromX, fromY);
+    context.lineTo(x, y);
+    for (const side of [-1, 1]) {
+      context.moveTo(x, y);
+      context.lineTo(x - 5 * Math.cos(angle + 0.6 * side), y - 5 * Math.sin(angle + 0.6 * side));
+    }
+    context.stroke();
   }
 
   mistake(context) {

@@ -193,7 +193,7 @@ function reportPage() {
   const holder = element("div", { class: "viewer in-report" });
   const viewer = new Viewer(holder, data, data.machines.map((_, index) => index));
   const title = data.machines.length > 1 ? "The best and the worst machine, and why" : "The machine, and why";
-  const bar = element("div", { class: "bar" }, legend(), help);
+  const bar = element("div", { class: "bar" }, legend(data.machines), help);
   body.append(section(title, reasons(viewer), bar, holder), section("Settings", settings(data)));
   listenToKeys(viewer, holder);
 }

@@ -15,7 +15,7 @@ class Scene {
     this.heads = this.reads + this.writes;
     this.answerSize = this.steps - this.answer;
     this.text = this.answer === 0; // every step reads a word, writes, and guesses the next word
-    this.given = this.text ? this.steps : this.answer; // the steps that read something and write
+    this.given = this.text ? this.steps : this.answer; // the steps that read something
     this.firstRead = Math.max(0, this.answer - 1); // the reading that the first symbol is answered from
     this.mistakes = new Set(packed.mistakes); // places in the answer
     let at = 0;
@@ -27,12 +27,13 @@ class Scene {
     // In the order in which lantm.report.pages.packing lays them down: wide numbers first.
     this.places = take(Float32Array, this.steps * this.heads * 2);
     this.addresses = take(Float32Array, this.slots * 2);
+    this.settled = this.settles ? take(Int32Array, this.steps * this.reads) : null;
     this.gates = take(Uint8Array, this.steps * this.heads * 2);
     this.strengths = take(Uint8Array, this.slots);
     this.weights = take(Uint8Array, this.steps * this.reads * this.slots);
   }
 
-  /** Where a head stands after a step. Read heads come before write heads. */
+  /** Where a head reads or writes in a step. Read heads come before write heads. */
   place(step, head) {
     const at = (step * this.heads + head) * 2;
     return [this.places[at], this.places[at + 1]];
@@ -45,6 +46,11 @@ class Scene {
   /** A gate from 0 to 1; kind 0 is the key's, 1 the step's. */
   gate(step, head, kind) {
     return this.gates[(step * this.heads + head) * 2 + kind] / 255;
+  }
+
+  /** The memory that a read head was put on after its reading; -1 where it was not. */
+  settledOn(step, head) {
+    return this.settles ? this.settled[step * this.reads + head] : -1;
   }
 
   strength(slot) {
@@ -83,7 +89,7 @@ class Scene {
   /** The memory that the first write head wrote at a step; -1 where nothing was written. */
   slotOf(step) {
     const slot = this.firstSlot + step * this.writes;
-    return step >= 0 && step < this.given && slot < this.slots ? slot : -1;
+    return step >= 0 && slot < this.slots ? slot : -1;
   }
 
   /** The step at which a memory was written; -1 for the one that was there from the start. */

@@ -51,7 +51,7 @@ class Timeline {
         this.rows.push({ name: `${who} ${what} gate`, colour, value: (step) => scene.gate(step, head, kind) });
       }
       if (!reads) {
-        const value = (step) => (step < scene.given ? scene.strength(scene.firstSlot + step * scene.writes + index) : null);
+        const value = (step) => (scene.slotOf(step) < 0 ? null : scene.strength(scene.slotOf(step) + index));
         this.rows.push({ name: `${who} strength`, colour, value });
       }
     }

@@ -15,7 +15,7 @@ function viewPage() {
       { class: "masthead" },
       element("h1", {}, data.title),
       about,
-      legend(),
+      legend(data.machines),
       element("div", { class: "buttons" }, compare, Theme.button(), help),
     ),
     root,

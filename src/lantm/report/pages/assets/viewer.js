@@ -15,6 +15,7 @@ class Pane {
     this.problemChoice = element("select", { class: "problem", "aria-label": "Problem", title: "Which problem" });
     this.verdict = element("span", { class: "verdict" });
     this.words = element("p", { class: "words", "aria-live": "off" });
+    this.settled = element("p", { class: "settled", "aria-live": "off" });
     this.without = element("div", { class: "card no-memory", hidden: true }, "This model has no memory to look into.");
     const maps = element("div", { class: "maps" }, this.overview.root, this.lens.root);
     this.charts = element("div", { class: "charts" }, maps, this.timeline.root, this.without);
@@ -24,6 +25,7 @@ class Pane {
       element("div", { class: "head" }, this.machineChoice, this.problemChoice, this.verdict),
       this.tape.root,
       this.words,
+      this.settled,
       this.charts,
     );
     this.machineChoice.addEventListener("change", () => this.chooseMachine(Number(this.machineChoice.value)));
@@ -78,6 +80,7 @@ class Pane {
     for (const part of this.parts) part.show(scene);
     this.without.hidden = scene.heads > 0;
     this.charts.classList.toggle("without-memory", !scene.heads);
+    this.settled.hidden = !scene.settles;
     const { firstMistake, answerSize } = scene;
     const unit = scene.text ? "word" : "symbol";
     this.verdict.className = `verdict ${firstMistake === null ? "right" : "wrong"}`;
@@ -108,6 +111,7 @@ class Pane {
     const { focus } = this;
     for (const part of this.parts) part.draw(focus);
     this.words.replaceChildren(...this.sentences(focus));
+    if (this.scene.settles) this.settled.replaceChildren(this.settledWords(focus));
   }
 
   /** The shown step in words. */
@@ -115,6 +119,9 @@ class Pane {
     const { scene } = this;
     const said = [element("b", {}, `Step ${step}. `)];
     if (step < scene.given) said.push(...this.shownWords(step));
+    else if (scene.slotOf(step) >= 0) {
+      said.push("The end is ", element("span", { class: "of-write" }, `written as memory ${scene.slotOf(step)}`), ". ");
+    }
     if (step >= scene.answer) said.push(...this.answeredWords(step));
     if (slot !== null && scene.slotOf(step) !== slot && scene.reads) {
       let weight = 0;
@@ -142,6 +149,17 @@ class Pane {
       } else if (scene.reads) said.push(`; no ${scene.text ? "guess" : "symbol of the answer"} comes from it`);
     }
     return [...said, ". "];
+  }
+
+  /** What the read heads were put on after the step's reading. */
+  settledWords({ step }) {
+    const { scene } = this;
+    const said = Array.from({ length: scene.reads }, (_, head) => {
+      const who = scene.reads === 1 ? "The read head" : `${head ? "read" : "Read"} head ${head + 1}`;
+      const slot = scene.settledOn(step, head);
+      return `${who} ${slot < 0 ? "did not settle" : `settled on ${scene.memoryName(slot)}`}`;
+    });
+    return `${said.join(", ")}.`;
   }
 
   /** What a step answered, whether that is right, and from which memories it came. */
@@ -383,12 +401,18 @@ class Viewer {
 }
 
 /** What the marks in the key space mean. */
-function legend() {
+function legend(machines) {
+  const scenes = machines.flatMap(({ problems }) => problems.flatMap(({ scene, training }) => scene || training[0].scene));
+  const settling = [
+    element("span", { class: "of-read" }, "◎ settles here"),
+    element("span", { class: "of-read" }, "○ read without settling"),
+  ];
   return element(
     "span",
     { class: "legend" },
     element("span", { class: "of-write" }, "○ written"),
     element("span", { class: "of-read" }, "● read for the answer"),
+    ...(scenes.some(({ settles }) => settles) ? settling : []),
     element("span", { class: "of-wrong" }, "✕ first mistake"),
   );
 }

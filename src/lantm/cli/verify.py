@@ -1,0 +1,210 @@
+"""`lantm verify`: count exact answers at a length, on random and hard problems."""
+
+import dataclasses
+import pathlib
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from lantm.cli.opening import open_trained
+from lantm.cli.output import Display, print_json, say
+from lantm.cli.parse import parse, published
+from lantm.cli.solve import worked
+from lantm.errors import LantmError
+from lantm.evaluation import Mistake, Part, Tally, Verification
+from lantm.evaluation.answer import LONG
+from lantm.files import write_json
+from lantm.provenance import provenance
+from lantm.report import first_mistake, plain_table
+from lantm.report.diagnosis import diagnose
+from lantm.tasks import Task
+from lantm.trained import Trained, Which
+
+# In JSON:
+_AROUND = 10  # symbols on both sides of a mistake
+_COLUMNS = 80  # of a worked problem
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Count the problems of one length that a machine answers exactly: every symbol right, and the end.
+
+    Random problems and hard ones: carry chains, nines, zeros, repeated symbols, palindromes and what else the task
+    names, each kind in turn. Of both there are --problems. The interval is Wilson's of the error rate, at 95%: 100
+    right answers of 100 leave up to 3.7%.
+
+    Problems are drawn and run a few at a time, so any number of them fits in memory. They depend on the length and on
+    --draw alone. Ctrl-C prints what was counted until then. The exit status is 0 if all answers are right, and 1 if one
+    is wrong: then the first mistake is explained.
+    """
+
+    machine: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MACHINE")]
+    """A machine of the zoo (a task's name, one that `lantm zoo` lists), a file, or a run folder."""
+    length: int
+    """The length of all problems: symbols, or digits of each number."""
+    problems: int = 100
+    """How many random problems, and how many hard ones."""
+    random: bool = False
+    """Random problems only."""
+    hard: bool = False
+    """Hard problems only."""
+    draw: int = 1
+    """Which problems: another number draws others."""
+    seed: int | None = None
+    """Which seed's machine; by default the one with the best test."""
+    weights: Which = "best"
+    """The weights with the best periodic test, or the last ones."""
+    save: pathlib.Path | None = None
+    """Write a JSON file with the result, the experiment, and where both training and result come from."""
+    json: bool = False
+    """Print JSON on standard output: one object."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    chosen = parse(Arguments, "verify", arguments)
+    if not 0 <= chosen.draw < 2**31:
+        raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
+    machines = open_trained(chosen.machine)
+    both = chosen.random == chosen.hard
+    with VerifyingDisplay(Console(stderr=True), chosen.problems) as display:
+        found = machines.verify(
+            chosen.length,
+            chosen.problems,
+            random=both or chosen.random,
+            hard=both or chosen.hard,
+            draw=chosen.draw,
+            seed=chosen.seed,
+            which=chosen.weights,
+            watch=display.update,
+        )
+    index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
+    result = _as_json(machines, int(machines.start_seeds[index]), found)
+    if chosen.save:
+        here = pathlib.Path(chosen.machine).exists()  # a machine of the zoo keeps its name
+        origin = {
+            "command": published("verify", arguments, run=chosen.machine if here else None),
+            "experiment": machines.experiment.published(),
+            "epoch": machines.epoch,
+            "weights": chosen.weights,
+            "trained": machines.trained,
+            "scored": provenance(),
+        }
+        write_json(chosen.save, result | origin)
+    if chosen.json:
+        print_json(result)
+    else:
+        _show(machines, chosen, found)
+    return 1 if not found.right else 0 if found.complete else 130
+
+
+class VerifyingDisplay(Display):
+    """A progress bar of the random problems, then of the hard ones."""
+
+    def __init__(self, console: Console, problems: int):
+        """`problems` of each."""
+        super().__init__(console, TextColumn("{task.fields[part]}"), total=problems, part="")
+
+    def update(self, name: str, part: Part) -> None:
+        """Shows what was counted of a part."""
+        total = part.total
+        self._progress.update(
+            self._bar,
+            completed=total.problems,
+            part=name,
+            status=f"{total.right:,} of {total.problems:,} right, {part.steps_per_second:,.0f} steps/s",
+        )
+
+
+def _show(machines: Trained, chosen: Arguments, found: Verification) -> None:
+    console = Console()
+    console.print(_table(f"{machines.name} on {machines.source.name}, length {found.length:,}", found))
+    total = found.total
+    if not found.complete:
+        say(console, f"interrupted after {total.problems:,} problems", "yellow")
+    if found.first_mistake is None:
+        say(console, f"all {total.problems:,} answers are right", "green")
+        return
+    say(console, f"{total.problems - total.right:,} of {total.problems:,} answers are wrong", "red")
+    mistake = found.first_mistake
+    assert isinstance(machines.source, Task)
+    say(console, f"the first of them is problem {mistake.number + 1:,}, {mistake.kind}")
+    say(console, worked(machines, mistake, console.width))
+    say(console, first_mistake(machines.source, mistake.targets, mistake.symbols))
+    if len(mistake.inputs) + len(mistake.targets) < LONG:  # a trace keeps all that happens
+        recording = machines.trace(mistake.problem, chosen.seed, chosen.weights, read_weights=True)
+        for sentence in diagnose(recording, machines.source, machines.geometry)[1:]:
+            console.print(Padding(Text(sentence), (0, 0, 0, 2)))
+
+
+def _table(title: str, found: Verification) -> Table:
+    table = plain_table(title, "errors: Wilson's 95% interval of the error rate; steps of all problems together")
+    table.add_column("problems", no_wrap=True)
+    for name in ("right", "of", "errors", "seconds", "steps/s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, part in found.parts.items():
+        table.add_row(name, *_cells(part.total), f"{part.seconds:,.1f}", f"{part.steps_per_second:,.0f}")
+        if name == "hard":
+            for kind, tally in part.kinds.items():
+                table.add_row(f"  {kind}", *_cells(tally), "", "")
+    return table
+
+
+def _cells(tally: Tally) -> tuple[str, str, str]:
+    low, high = tally.error_rate
+    return f"{tally.right:,}", f"{tally.problems:,}", f"{100 * low:.2f}-{100 * high:.2f}%"
+
+
+def _as_json(machines: Trained, seed: int, found: Verification) -> dict[str, Any]:
+    """The result as one object."""
+    parts = {
+        name: _tally(part.total)
+        | {"seconds": round(part.seconds, 3), "steps": part.steps, "steps_per_second": round(part.steps_per_second)}
+        for name, part in found.parts.items()
+    }
+    if found.hard is not None:
+        parts["hard"]["kinds"] = {kind: _tally(tally) for kind, tally in found.hard.kinds.items()}
+    return {
+        "task": machines.experiment.task,
+        "model": machines.experiment.model,
+        "seed": seed,
+        "length": found.length,
+        "draw": found.draw,
+        "complete": found.complete,
+        **_tally(found.total),
+        **parts,
+        "first_mistake": None if found.first_mistake is None else _mistake(machines, found.first_mistake),
+    }
+
+
+def _tally(tally: Tally) -> dict[str, Any]:
+    return {
+        "right": tally.right,
+        "problems": tally.problems,
+        "error_rate": [round(bound, 6) for bound in tally.error_rate],
+    }
+
+
+def _mistake(machines: Trained, mistake: Mistake) -> dict[str, Any]:
+    first = max(0, mistake.position - _AROUND)
+    around = slice(first, mistake.position + _AROUND + 1)
+    expected, given = (
+        "".join(machines.source.symbol_name(symbol) for symbol in symbols[around])
+        for symbols in (mistake.targets, mistake.symbols)
+    )
+    return {
+        "kind": mistake.kind,
+        "problem": mistake.number + 1,
+        "symbol": mistake.position + 1,
+        "symbols": len(mistake.targets),
+        "only_the_end": mistake.only_the_end,
+        "around_from_symbol": first + 1,
+        "expected_around": expected,
+        "given_around": given,
+        "worked": worked(machines, mistake, _COLUMNS).splitlines(),
+    }

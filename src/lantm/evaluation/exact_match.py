@@ -1,0 +1,190 @@
+"""Exact match at one length: random and hard problems, drawn and run in batches of bounded memory.
+
+A problem depends on its length, the draw, its kind and its number alone: not on how many are asked for, nor on how many
+are run at once. So the first ten problems of a hundred are those of ten, on any computer.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Int
+
+from lantm.batch import Batch
+from lantm.devices import device_mesh, local_devices, on_cpu, over_seeds, place
+from lantm.evaluation.answer import Prediction, predict
+from lantm.evaluation.recording import one_problem
+from lantm.evaluation.scores import Marks, mark
+from lantm.evaluation.verification import Mistake, Part, Tally, Verification
+from lantm.machine import Model
+from lantm.randomness import VERIFY, seed_key
+from lantm.tasks import Task
+
+RANDOM = "random"
+"""The kind of problems that `Task.sample` draws; all others are among `Task.hard_kinds`."""
+
+Watch = Callable[[str, Part], object]
+"""Is told the name of a part and what was counted of it so far."""
+
+
+def verify(
+    model: Model,
+    task: Task,
+    length: int,
+    problems: int,
+    parts: dict[str, tuple[str, ...]],
+    draw: int = 1,
+    watch: Watch | None = None,
+) -> Verification:
+    """Runs `problems` problems of every part, whose kinds take turns. Ctrl-C ends it early."""
+    program = _Program(model, task, length, draw, problems)
+    counted = {name: Part({kind: Tally() for kind in kinds}) for name, kinds in parts.items()}
+    mistake: Mistake | None = None
+    complete = True
+    try:
+        for name, kinds in parts.items():
+            for some in program.run(kinds, problems):
+                counted[name] = _added(counted[name], some, task.steps(length))
+                mistake = mistake or some.first_mistake()
+                if watch is not None:
+                    watch(name, counted[name])
+    except KeyboardInterrupt:
+        complete = False
+    return Verification(length, draw, counted.get("random"), counted.get("hard"), mistake, complete)
+
+
+class _AtOnce(NamedTuple):
+    """How much a device runs at once: problems of so many steps together, at least one and at most so many problems."""
+
+    steps: int
+    most: int
+
+
+# On a CPU a device is a core. There long problems gain nothing side by side, since where one of them needs a full read
+# all do. A step of a Lie access machine takes up to 3.3 kB, and 0.1 kB where it reads through an index: the 300,000
+# steps of a sum of 100,000 digits take 30 MB.
+_CPU, _ACCELERATOR = _AtOnce(steps=8192, most=32), _AtOnce(steps=2**20, most=1024)
+
+
+def batch_size(steps: int, at_once: _AtOnce = _CPU) -> int:
+    """The number of problems of so many steps each that a device runs at once.
+
+    >>> batch_size(130), batch_size(2050), batch_size(200_002)
+    (32, 3, 1)
+    """
+    return max(1, min(at_once.most, at_once.steps // steps))
+
+
+class _Ran(NamedTuple):
+    """A batch after the machine has run."""
+
+    batch: Batch
+    prediction: Prediction
+    marks: Marks
+
+
+class _Some(NamedTuple):
+    """The problems that were run at once, with an axis of devices; `kinds` and `numbers` of those that count."""
+
+    kinds: list[str]
+    numbers: list[int]
+    ran: _Ran
+    seconds: float
+
+    @property
+    def right(self) -> list[bool]:
+        """Which answers are right."""
+        exact = np.asarray(self.ran.marks.right) == np.asarray(self.ran.marks.size)
+        found: list[bool] = exact.reshape(-1)[: len(self.kinds)].tolist()
+        return found
+
+    def first_mistake(self) -> Mistake | None:
+        if all(self.right):
+            return None
+        at = self.right.index(False)
+        device, column = divmod(at, self.ran.marks.right.shape[1])
+        alone = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf[device])), self.ran)
+        asked = np.asarray(alone.prediction.mask)[:, column]
+        problem = one_problem(alone.batch, column)
+        symbols, targets = (
+            np.asarray(rows)[asked, column].tolist() for rows in (alone.prediction.predicted, alone.prediction.targets)
+        )
+        inputs = np.asarray(problem.inputs)[1 : int(problem.steps) - len(targets), 0].tolist()
+        return Mistake(self.kinds[at], self.numbers[at], problem, inputs, targets, symbols)
+
+
+class _Program:
+    """One compiled program that draws problems of any kind and runs them."""
+
+    def __init__(self, model: Model, task: Task, length: int, draw: int, problems: int):
+        """Compiles it; `problems` are the most that are ever run."""
+        size = batch_size(task.steps(length), _CPU if on_cpu() else _ACCELERATOR)
+        devices = min(len(local_devices()), -(-problems // size))
+        self._shape = devices, min(size, -(-problems // devices))
+        self._kinds = {RANDOM: -1} | {kind: index for index, kind in enumerate(task.hard_kinds)}
+        self._mesh = device_mesh(devices)
+
+        def run(asked: tuple[Array, Array], model: Model) -> _Ran:
+            batch = _side_by_side(lax.map(lambda one: _draw(task, length, draw, *one), asked))
+            prediction = predict(model, batch)
+            return _Ran(batch, prediction, mark(*prediction))
+
+        self._model = jax.tree.map(jnp.asarray, model)
+        compiled: Any = over_seeds(run, self._mesh)
+        self._run = compiled.lower(self._asked([RANDOM], [0]), self._model).compile()
+
+    def run(self, kinds: Sequence[str], problems: int) -> Iterator[_Some]:
+        """Runs problems of these kinds, which take turns."""
+        at_once = self._shape[0] * self._shape[1]
+        for first in range(0, problems, at_once):
+            numbers = list(range(first, min(first + at_once, problems)))
+            chosen = [kinds[number % len(kinds)] for number in numbers]
+            began = time.perf_counter()
+            ran: _Ran = self._run(self._asked(chosen, numbers), self._model)
+            last: Any = ran.marks.right
+            while not last.is_ready():  # Python notices Ctrl-C between two instructions of its own only
+                time.sleep(0.01)
+            yield _Some(chosen, numbers, ran, time.perf_counter() - began)
+
+    def _asked(self, kinds: Sequence[str], numbers: Sequence[int]) -> Any:
+        """What to draw, on the devices; places that are left over repeat the last problem."""
+        rows = ([self._kinds[kind] for kind in kinds], numbers)
+        missing = self._shape[0] * self._shape[1] - len(numbers)
+        filled = (np.pad(np.asarray(row, np.int32), (0, missing), "edge").reshape(self._shape) for row in rows)
+        return place(tuple(filled), self._mesh)
+
+
+def _draw(task: Task, length: int, draw: int, kind: Int[Array, ""], number: Int[Array, ""]) -> Batch:
+    """One problem; `kind` is an index among the hard kinds, or -1 for a random problem."""
+    key = seed_key(draw, VERIFY, kind + 1, number)
+    problem: Batch = lax.cond(
+        kind < 0,
+        lambda: task.sample(key, 1, length, length),
+        lambda: task.sample_hard(key, 1, length, length, jnp.maximum(kind, 0)),
+    )
+    return problem
+
+
+def _side_by_side(drawn: Batch) -> Batch:
+    """Problems of one length that were drawn one by one, as a batch."""
+    return dataclasses.replace(
+        drawn,
+        inputs=drawn.inputs[..., 0].T,
+        targets=drawn.targets[..., 0].T,
+        mask=drawn.mask[..., 0].T,
+        steps=jnp.max(drawn.steps),
+        writes=drawn.writes[:, 0],
+        turn=None if drawn.turn is None else jnp.max(drawn.turn),
+    )
+
+
+def _added(part: Part, some: _Some, steps: int) -> Part:
+    kinds = dict(part.kinds)
+    for kind, right in zip(some.kinds, some.right, strict=True):
+        kinds[kind] = Tally(kinds[kind].right + right, kinds[kind].problems + 1)
+    return Part(kinds, part.steps + steps * len(some.kinds), part.seconds + some.seconds)
