@@ -27,6 +27,7 @@ PAPER = LantmConfig()
 MECHANISMS: dict[str, dict[str, Any]] = {
     "settle_reads": {"settle_reads": True},
     "cell_bound": {"cell_bound": 1.0},
+    "controller_overshoot": {"controller_overshoot": 0.1},
     "write_end": {"write_end": True},
 }
 

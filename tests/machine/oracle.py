@@ -29,6 +29,12 @@ def sigmoid(x: Vector) -> Vector:
     return 1 / (1 + np.exp(-x))
 
 
+def stretched(x: Vector, overshoot: float) -> Vector:
+    """A sigmoid from -overshoot to 1 + overshoot, of which 0 to 1 is left."""
+    low, high = -overshoot, 1 + overshoot
+    return np.clip(low + (high - low) * sigmoid(x), 0.0, 1.0)
+
+
 def softplus(x: Vector) -> Vector:
     return np.log(1 + np.exp(x))
 
@@ -36,13 +42,13 @@ def softplus(x: Vector) -> Vector:
 # The controller.
 
 
-def lstm_cell(z: Vector, cell: Vector, bound: float | None = None) -> tuple[Vector, Vector]:
+def lstm_cell(z: Vector, cell: Vector, bound: float | None = None, overshoot: float = 0.0) -> tuple[Vector, Vector]:
     """The hidden state and the cell after the gates' 4n numbers: input, forget, output, candidate."""
     i, f, o, g = np.split(z, 4)
-    cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+    cell = stretched(f, overshoot) * cell + stretched(i, overshoot) * np.tanh(g)
     if bound is not None:
         cell = np.clip(cell, -bound, bound)
-    return sigmoid(o) * np.tanh(cell), cell
+    return stretched(o, overshoot) * np.tanh(cell), cell
 
 
 # The geometry: a head's key is moved by a group.
@@ -200,9 +206,7 @@ def emission(parameters: Parameters, config: LantmConfig, hidden: Vector) -> Sim
 
 
 def gate(config: LantmConfig, raw: Vector) -> Vector:
-    """A sigmoid from -overshoot to 1 + overshoot, of which 0 to 1 is left."""
-    low, high = -config.gate_overshoot, 1 + config.gate_overshoot
-    return np.clip(low + (high - low) * sigmoid(raw), 0.0, 1.0)
+    return stretched(raw, config.gate_overshoot)
 
 
 def move(config: LantmConfig, head: int, said: SimpleNamespace, state: State) -> SimpleNamespace:
@@ -254,7 +258,7 @@ def layer_step(
     controller = parameters.layer.controller
     z = x @ controller.inputs.weight + controller.inputs.bias
     z = z + np.concatenate([state.reading, state.hidden]) @ controller.recurrent
-    hidden, cell = lstm_cell(z, state.cell, config.cell_bound)
+    hidden, cell = lstm_cell(z, state.cell, config.cell_bound, config.controller_overshoot)
 
     said = emission(parameters, config, hidden)
     readers, writers = config.read_heads, config.write_heads

@@ -40,7 +40,9 @@ CONFIGURATIONS = {
     "drop": small_lantm(memory_limit=4, memory_drop=2, read_sees_write=True),
     "rotation": small_lantm(weighting="softmax[temperature=0.7]", geometry="rotation", squash_vectors="sigmoid"),
     "spiral": small_lantm(geometry="scaling-rotation", normalise_steps=False),
-    "settles": small_lantm(settle_reads=True, cell_bound=0.4, write_end=True, **SEVERAL_HEADS),
+    "settles": small_lantm(
+        settle_reads=True, cell_bound=0.4, controller_overshoot=0.2, write_end=True, **SEVERAL_HEADS
+    ),
     "settles, softmax": small_lantm(settle_reads=True, cell_bound=0.3, tied_read_heads=1, **SOFTMAX),
 }
 ONE_LENGTH = ("drop",)
@@ -104,7 +106,7 @@ def test_steep_losses_have_finite_gradients(name: str) -> None:
 
 # Against plain autodiff.
 
-SETTLES = {"settle_reads": True, "cell_bound": 0.5, "cell_overshoot": 0.1, "write_end": True}
+SETTLES = {"settle_reads": True, "cell_bound": 0.5, "controller_overshoot": 0.1, "write_end": True}
 FEATURES = [
     {},
     {**SEVERAL_HEADS, "read_sees_write": True, "memory_limit": 6, "memory_drop": 4},
@@ -147,13 +149,7 @@ def run_and_pull_back(
 
     def run(weights: Weights, inputs: jax.Array, start: State, memory: Memory) -> tuple[Outcome, Path]:
         given = (weights, inputs, start, memory, window, schedule)
-        path = how(
-            model.config.access,
-            model.config.policy,
-            *given,
-            cell_bound=model.config.cell_bound,
-            cell_overshoot=model.config.cell_overshoot,
-        )
+        path = how(model.config.access, model.config.policy, *given, cell=model.config.cell)
         return (path.states, path.emissions, path.state, path.memory), path
 
     outcome, pull, path = jax.vjp(run, *given, has_aux=True)

@@ -40,7 +40,7 @@ CONFIGURATIONS = {
     ),
     "it forgets, on a sphere": small_lantm(geometry="sphere", memory_limit=8, memory_drop=3, read_sees_write=True),
     "exact": small_lantm(
-        read_heads=2, tied_read_heads=1, settle_reads=True, cell_bound=0.5, cell_overshoot=0.1, write_end=True
+        read_heads=2, tied_read_heads=1, settle_reads=True, cell_bound=0.5, controller_overshoot=0.1, write_end=True
     ),
     "exact, on a disk, it forgets": small_lantm(
         geometry="disk", weighting="softmax", settle_reads=True, cell_bound=0.3, memory_limit=9, memory_drop=4
@@ -82,16 +82,7 @@ def test_kernels_do_what_the_loops_do(name: str) -> None:
     @partial(quick, static_argnames="backend")
     def run(backend: str, d_hidden: Any) -> Any:
         def hidden_states(*given: Any) -> Any:
-            path = recur(
-                config.access,
-                config.policy,
-                *given,
-                window,
-                schedule,
-                backend,
-                config.cell_bound,
-                config.cell_overshoot,
-            )
+            path = recur(config.access, config.policy, *given, window, schedule, backend, config.cell)
             return path.states.controller.hidden, path
 
         _, pull, path = jax.vjp(hidden_states, weights, inputs, start, memory, has_aux=True)

@@ -11,6 +11,7 @@ import pytest
 from agreement import SEVERAL_HEADS, assert_agrees, build, loss_and_gradient, problems, small_lantm, small_lstm
 
 from lantm.machine import LantmConfig, LstmConfig, Model, Output
+from lantm.machine.gates import opened
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -54,6 +55,7 @@ SWITCHES: list[tuple[dict, dict]] = [
     ({}, {"interpolate_actions": False}),
     ({}, {"settle_reads": True}),
     ({}, {"cell_bound": 0.4}),
+    ({}, {"controller_overshoot": 0.2}),
     ({}, {"write_end": True}),
     ({"read_sees_write": True, "write_end": True}, {"settle_reads": True}),
     (SOFTMAX | SEVERAL_HEADS | {"geometry": "scaling-rotation"}, {"settle_reads": True}),
@@ -255,7 +257,7 @@ def test_initial_steps_have_the_given_length() -> None:
 
 
 def test_gates_that_overshoot_close_and_open_for_good() -> None:
-    gate = small_lantm(gate_overshoot=0.1).access.gate
+    gate = functools.partial(opened, overshoot=0.1)
     assert gate(jax.numpy.array([-3.0, 3.0])).tolist() == [0, 1]
     slopes = jax.vmap(jax.grad(gate))(np.array([-3.0, 0.0, 3.0]))
     np.testing.assert_allclose(slopes, [0, 1.2 / 4, 0])

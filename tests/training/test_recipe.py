@@ -133,12 +133,22 @@ def test_the_share_of_lengths() -> None:
 def test_a_curriculum_with_a_focus_is_part_the_hardest_and_part_all_there_is() -> None:
     recipe = Recipe(epochs=100, curriculum=0.5, curriculum_focus=0.8)
     keys = jax.random.split(jax.random.key(0), 3000)
-    draw = jax.jit(jax.vmap(lambda key, epoch: recipe.draw_length(Lengths(2, 4), epoch, key), in_axes=(0, None)))
+    draw = jax.jit(jax.vmap(lambda key, epoch: recipe.draw_length(Lengths(2, 4), epoch, key, 1), in_axes=(0, None)))
     for epoch, hardest in ((1, 2), (16, 2), (17, 3), (33, 3), (34, 4), (100, 4)):
         lengths, counts = np.unique(draw(keys, epoch), return_counts=True)
         shares = dict(zip(lengths.tolist(), counts / 3000, strict=True))
         for length in (2, 3, 4):
             assert shares[length] == pytest.approx(0.2 / 3 + 0.8 * (length == hardest), abs=0.04)
+
+
+def test_a_curriculum_for_every_second_start() -> None:
+    """In the first epoch machines with an even seed have the shortest lengths, the others all of them."""
+    recipe = Recipe(epochs=100, curriculum=0.5, curriculum_seeds="even")
+    keys, seeds = jax.random.split(jax.random.key(0), 300), jnp.arange(300)
+    draw = jax.vmap(lambda key, seed: recipe.draw_length(Lengths(2, 4), jnp.asarray(1), key, seed))
+    lengths = np.asarray(draw(keys, seeds))
+    assert set(lengths[0::2].tolist()) == {2}
+    assert set(lengths[1::2].tolist()) == {2, 3, 4}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from lantm.errors import LantmError
 from lantm.geometry import Geometry
+from lantm.machine.gates import opened
 from lantm.machine.memory import Memory
 from lantm.machine.settling import neighbours, settle
 from lantm.machine.weighting import Weighting
@@ -95,18 +96,6 @@ class Access(eqx.Module):
         """Bounds a memory vector, lest one with large numbers dominate every reading."""
         return jnp.tanh(vector) if self.squash_vectors == "tanh" else jax.nn.sigmoid(vector)
 
-    def gate(self, raw: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-        """How far a gate is open: a sigmoid, stretched by the overshoot at both ends and cut off at 0 and 1.
-
-        A sigmoid never quite closes. What leaks through pulls a head off its line a little at every step, and
-        the pull grows with the distance: harmless on short problems, fatal on long ones (docs/robust-recipe.md).
-        """
-        open_ = jax.nn.sigmoid(raw)
-        if not self.gate_overshoot:
-            return open_
-        open_ = (1 + 2 * self.gate_overshoot) * open_ - self.gate_overshoot
-        return jnp.where(open_ < 0, 0.0, jnp.where(open_ > 1, 1.0, open_))
-
     def understand(self, raw: Float[Array, "*batch emission"]) -> Emission:
         """Gives the controller's raw numbers their meaning."""
         parts = {}
@@ -124,9 +113,9 @@ class Access(eqx.Module):
         action_bias = jnp.array([0.0] * self.read_heads + [bias] * self.write_heads, raw.dtype)
         return Emission(
             keys=self.geometry.key(keys),
-            key_gates=self.gate(parts["key_gates"] + key_bias),
+            key_gates=opened(parts["key_gates"] + key_bias, self.gate_overshoot),
             actions=self.geometry.action(steps),
-            action_gates=self.gate(parts["action_gates"] + action_bias),
+            action_gates=opened(parts["action_gates"] + action_bias, self.gate_overshoot),
             vectors=self.squash(parts["vectors"]).reshape(*raw.shape[:-1], self.write_heads, self.memory_width),
             strengths=jax.nn.sigmoid(parts["strengths"]),
             temperatures=jax.nn.softplus(parts["temperatures"]) if self.weighting.emits_temperature else None,

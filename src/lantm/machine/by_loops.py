@@ -32,7 +32,7 @@ class Step(NamedTuple):
 def take_step(machinery: Machinery, weights: Weights, given: Float[Array, "batch four_cells"], state: State) -> Step:
     """The controller's step and the heads' (docs/machine.md, "One step"): all but the memory."""
     preactivation = given + jnp.concatenate([state.reading, state.controller.hidden], axis=-1) @ weights.recurrent
-    controller, gates = lstm_cell(preactivation, state.controller.cell, machinery.cell_bound, machinery.cell_overshoot)
+    controller, gates = lstm_cell(preactivation, state.controller.cell, machinery.cell)
     emission = controller.hidden @ weights.heads + weights.heads_bias
     return Step(controller, gates, emission, *interpret(machinery.access, emission, state.position))
 
@@ -168,8 +168,7 @@ def backward(
             before.controller.cell,
             after.controller.cell,
             CellState(d_hidden, d_state.controller.cell),
-            machinery.cell_bound,
-            machinery.cell_overshoot,
+            machinery.cell,
         )
         d_joined = d_preactivation @ weights.recurrent.T
         d_controller = CellState(d_joined[:, reading_size:], d_cell)

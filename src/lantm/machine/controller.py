@@ -1,15 +1,16 @@
 """Controllers: what tells the heads where to go. The paper's is a long short-term memory (section 2.2)."""
 
 import abc
+import dataclasses
 import math
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from lantm.errors import LantmError
+from lantm.machine.gates import opened, opening
 from lantm.machine.linear import Linear, lstm_matrices
 
 
@@ -41,43 +42,40 @@ class CellState(NamedTuple):
     cell: Float[Array, "*batch cells"]
 
 
+@dataclasses.dataclass(frozen=True)
+class CellKind:
+    """How the cells of an LSTM differ from the usual ones, so that they stay what they are on long inputs."""
+
+    bound: float | None = None
+    """Cells are cut off at +- this: they cannot count."""
+    overshoot: float = 0.0
+    """Gates are stretched by this much, so that they open and close fully: a cell can be kept exactly."""
+
+    def __post_init__(self) -> None:
+        if self.bound is not None and not 0 < self.bound < math.inf:
+            raise LantmError(f"cell_bound is {self.bound}: give a number above 0, or none")
+        if not 0 <= self.overshoot < math.inf:
+            raise LantmError(f"controller_overshoot is {self.overshoot}: give a number from 0 on")
+
+
 def lstm_cell(
     preactivation: Float[Array, "*batch four_cells"],
     cell: Float[Array, "*batch cells"],
-    bound: float | None = None,
-    overshoot: float = 0.0,
+    kind: CellKind = CellKind(),  # noqa: B008 (it is immutable)
 ) -> tuple[CellState, Float[Array, "*batch four_cells"]]:
     """The next state from the weighted sum of all inputs, and the open gates on the way to it.
 
-    The sum and the gates are, side by side: input gate, forget gate, output gate, candidate. A cell that is cut off at
-    +- `bound` cannot count beyond it.
+    The sum and the gates are, side by side: input gate, forget gate, output gate, candidate.
     """
     cells = cell.shape[-1]
     gates = jnp.concatenate(
-        [opened(preactivation[..., : 3 * cells], overshoot), jnp.tanh(preactivation[..., 3 * cells :])], axis=-1
+        [opened(preactivation[..., : 3 * cells], kind.overshoot), jnp.tanh(preactivation[..., 3 * cells :])], axis=-1
     )
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     cell = forget_gate * cell + input_gate * candidate
-    if bound is not None:
-        cell = bounded(cell, bound)
+    if kind.bound is not None:
+        cell = bounded(cell, kind.bound)
     return CellState(output_gate * jnp.tanh(cell), cell), gates
-
-
-def opened(raw: Float[Array, "*any"], overshoot: float) -> Float[Array, "*any"]:
-    """How far a gate is open: a sigmoid, stretched by the overshoot at both ends and cut off at 0 and 1."""
-    gate = jax.nn.sigmoid(raw)
-    if not overshoot:
-        return gate
-    gate = (1 + 2 * overshoot) * gate - overshoot
-    return jnp.where(gate < 0, 0.0, jnp.where(gate > 1, 1.0, gate))
-
-
-def opening(gate: Float[Array, "*any"], overshoot: float) -> Float[Array, "*any"]:
-    """The derivative of `opened`, from its value."""
-    if not overshoot:
-        return gate * (1 - gate)
-    slope = (gate + overshoot) * (1 + overshoot - gate) / (1 + 2 * overshoot)
-    return jnp.where((gate > 0) & (gate < 1), slope, 0.0)
 
 
 def bounded(cell: Float[Array, "*batch cells"], bound: float) -> Float[Array, "*batch cells"]:
@@ -90,8 +88,7 @@ def lstm_cell_backward(
     before: Float[Array, "*batch cells"],
     cell: Float[Array, "*batch cells"],
     cotangent: CellState,
-    bound: float | None = None,
-    overshoot: float = 0.0,
+    kind: CellKind = CellKind(),  # noqa: B008
 ) -> tuple[Float[Array, "*batch four_cells"], Float[Array, "*batch cells"]]:
     """The cotangents of the weighted sum and of the cell before, from the gates and the cells on both sides.
 
@@ -100,13 +97,13 @@ def lstm_cell_backward(
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     squashed = jnp.tanh(cell)
     d_cell = cotangent.cell + cotangent.hidden * output_gate * (1 - squashed**2)
-    if bound is not None:
-        d_cell = jnp.where(jnp.abs(cell) < bound, d_cell, 0)
+    if kind.bound is not None:
+        d_cell = jnp.where(jnp.abs(cell) < kind.bound, d_cell, 0)
     d_preactivation = jnp.concatenate(
         [
-            d_cell * candidate * opening(input_gate, overshoot),
-            d_cell * before * opening(forget_gate, overshoot),
-            cotangent.hidden * squashed * opening(output_gate, overshoot),
+            d_cell * candidate * opening(input_gate, kind.overshoot),
+            d_cell * before * opening(forget_gate, kind.overshoot),
+            cotangent.hidden * squashed * opening(output_gate, kind.overshoot),
             d_cell * input_gate * (1 - candidate**2),
         ],
         axis=-1,
@@ -120,8 +117,7 @@ class LstmController(Controller):
     inputs: Linear  # the input's share of the preactivation, with its bias
     recurrent: Float[Array, "reading_and_cells four_cells"]
     start: CellState
-    bound: float | None = eqx.field(static=True)  # of the cell
-    overshoot: float = eqx.field(static=True)  # of the gates
+    kind: CellKind = eqx.field(static=True)
 
     def __init__(
         self,
@@ -132,12 +128,9 @@ class LstmController(Controller):
         start: CellState,
         weight_range: float | None = None,
         forget_bias: float | None = None,
-        bound: float | None = None,
-        overshoot: float = 0.0,
+        kind: CellKind = CellKind(),  # noqa: B008
     ):
-        if bound is not None and not 0 < bound < math.inf:
-            raise LantmError(f"cell_bound is {bound}: give a number above 0, or none")
-        self.bound, self.overshoot = bound, overshoot
+        self.kind = kind
         self.inputs, self.recurrent = lstm_matrices(inputs, reading + cells, cells, key, weight_range, forget_bias)
         self.start = start
 
@@ -156,5 +149,5 @@ class LstmController(Controller):
         """The hidden state, and the state with it."""
         given, reading = jnp.split(inputs, [self.inputs.weight.shape[0]])
         preactivation = self.inputs(given) + jnp.concatenate([reading, state.hidden]) @ self.recurrent
-        state, _ = lstm_cell(preactivation, state.cell, self.bound, self.overshoot)
+        state, _ = lstm_cell(preactivation, state.cell, self.kind)
         return state.hidden, state

@@ -60,7 +60,7 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
     time, problems = batch.inputs.shape
     state, initial, _ = model.layer.begin_batch(problems, slots=0)
     schedule = model.layer.writing(Schedule(batch.steps, batch.writes))
-    machinery = Machinery(access, model.layer.policy, controller.bound, controller.overshoot)
+    machinery = Machinery(access, model.layer.policy, controller.kind)
     weights = Weights(controller.recurrent, model.layer.heads.weight, model.layer.heads.bias)
     symbols = controller.inputs(model.embedding)
 

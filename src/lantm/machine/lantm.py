@@ -13,7 +13,7 @@ from lantm.errors import LantmError
 from lantm.geometry import make_geometry
 from lantm.machine.access import Access
 from lantm.machine.backend import Backend
-from lantm.machine.controller import LstmController
+from lantm.machine.controller import CellKind, LstmController
 from lantm.machine.layer import LieAccess, Part, forgetting
 from lantm.machine.linear import Linear
 from lantm.machine.memory import Policy, Window, compact, visible
@@ -52,8 +52,8 @@ class LantmConfig:
     """Put a read head that is close to one memory onto it, after its reading: errors of steps do not add up."""
     cell_bound: float | None = None
     """Cut the cells of the controller off at +- this, so that they cannot count."""
-    cell_overshoot: float = 0.0
-    """Stretch the controller's gates likewise, so that a cell can be kept exactly."""
+    controller_overshoot: float = 0.0
+    """Stretch the controller's own gates likewise, so that a cell can be kept exactly."""
     write_end: bool = False
     """Write in the first step after the input too, so that the end of the input is in the memory."""
     initial_slot: bool = True
@@ -89,7 +89,7 @@ class LantmConfig:
         for name in ("cells", "embedding", "memory_width"):
             if getattr(self, name) < 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
-        self.access, self.policy  # noqa: B018 they check what they are made of
+        self.access, self.policy, self.cell  # noqa: B018 they check what they are made of
 
     @staticmethod
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:
@@ -106,6 +106,11 @@ class LantmConfig:
         names = [field.name for field in dataclasses.fields(Access) if field.name not in _NOT_OF_THE_LAYER]
         switches = {name: getattr(self, name) for name in names}
         return Access(make_geometry(self.geometry), make_weighting(self.weighting), **switches)
+
+    @property
+    def cell(self) -> CellKind:
+        """The controller's cells."""
+        return CellKind(self.cell_bound, self.controller_overshoot)
 
     @property
     def policy(self) -> Policy:

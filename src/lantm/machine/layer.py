@@ -11,7 +11,7 @@ from lantm.errors import LantmError
 from lantm.geometry import Geometry, Translation
 from lantm.machine.access import Access, Position, normalised
 from lantm.machine.backend import Backend
-from lantm.machine.controller import CellState, Controller, LstmController
+from lantm.machine.controller import CellKind, CellState, Controller, LstmController
 from lantm.machine.linear import Linear
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact
 from lantm.machine.recurrence import recur
@@ -84,7 +84,7 @@ class LieAccess(eqx.Module):
         read_sees_write: bool = False,
         settle_reads: bool = False,
         cell_bound: float | None = None,
-        cell_overshoot: float = 0.0,
+        controller_overshoot: float = 0.0,
         write_end: bool = False,
         initial_slot: bool = True,
         squash_vectors: Literal["tanh", "sigmoid"] = "tanh",
@@ -121,8 +121,10 @@ class LieAccess(eqx.Module):
             settle_reads=settle_reads,
         )
         self.policy, self.write_end = forgetting(memory_limit, memory_drop), write_end
-        if controller is not None and cell_bound is not None:
-            raise LantmError("cell_bound is for the LSTM: bound the state of your own controller in its step")
+        if controller is not None and (cell_bound is not None or controller_overshoot):
+            raise LantmError(
+                "cell_bound and controller_overshoot are for the LSTM: do the same in the step of your own controller"
+            )
         # The first and the fourth key draw what a model around the layer adds: its embedding and its readout.
         _, controller_key, heads_key, _, start_key = jax.random.split(key, 5)
         keys = iter(jax.random.split(start_key, 8))
@@ -141,8 +143,7 @@ class LieAccess(eqx.Module):
             start,
             range_of["controller"],
             forget_bias,
-            cell_bound,
-            cell_overshoot,
+            CellKind(cell_bound, controller_overshoot),
         )
         self.heads = Linear(self.controller.size, self.access.emission_size, heads_key, range_of["heads"])
         first_reading, head_keys = uniform(reading), uniform(self.access.heads, geometry.raw_key_size)
@@ -255,15 +256,7 @@ class LieAccess(eqx.Module):
         weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
         given = self.controller.inputs(inputs)
         if noise is not None:
-            key, forget_key = jax.random.split(noise.key)
-            given = given + noise.scale * jax.random.normal(key, given.shape, given.dtype)
-            if noise.forget:
-                cells = self.controller.size
-                shape = (*given.shape[:2], cells)
-                gone = jax.random.bernoulli(forget_key, noise.forget, shape) & (
-                    jnp.arange(shape[0])[:, None, None] < schedule.writes[:, None]
-                )
-                given = given.at[..., cells : 2 * cells].add(jnp.where(gone, -20.0, 0.0))
+            given = given + noise.scale * jax.random.normal(noise.key, given.shape, given.dtype)
         path = recur(
             self.access,
             self.policy,
@@ -272,8 +265,7 @@ class LieAccess(eqx.Module):
             *carried,
             schedule,
             backend,
-            self.controller.bound,
-            self.controller.overshoot,
+            self.controller.kind,
         )
         return path.states.controller.hidden, path
 

@@ -24,6 +24,7 @@ from jaxtyping import Array, Float
 from lantm.machine import by_kernels, by_loops
 from lantm.machine.access import Access
 from lantm.machine.backend import Backend, choose_kernels
+from lantm.machine.controller import CellKind
 from lantm.machine.folding import SHARED, foldable
 from lantm.machine.loops import get_row
 from lantm.machine.memory import Memory, Policy, Window
@@ -40,8 +41,7 @@ def recur(
     window: Window,
     schedule: Schedule,
     backend: Backend = "auto",
-    cell_bound: float | None = None,
-    cell_overshoot: float = 0.0,
+    cell: CellKind = CellKind(),  # noqa: B008 (it is immutable)
 ) -> Path:
     """Runs the machine over `inputs`, their share of the controller's preactivation.
 
@@ -49,9 +49,7 @@ def recur(
     """
     kernels = choose_kernels(backend, access, start.controller.hidden.shape[-1], inputs.dtype)
     schedule = schedule._replace(turn_at=schedule.turn)
-    return _recur(
-        Machinery(access, policy, cell_bound, cell_overshoot, kernels), weights, inputs, start, memory, window, schedule
-    )
+    return _recur(Machinery(access, policy, cell, kernels), weights, inputs, start, memory, window, schedule)
 
 
 # Where the batch lies in what goes into a run and comes out of it: time is first, or the batch is.

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PyTree
 
 from lantm.machine.access import Access
 from lantm.machine.by_loops import interpret
-from lantm.machine.controller import Controller, lstm_cell
+from lantm.machine.controller import CellKind, Controller, lstm_cell
 from lantm.machine.linear import Linear
 from lantm.machine.memory import Memory, Policy, Window, append, visible
 from lantm.machine.state import Machinery, Path, Schedule, State, Weights
@@ -33,14 +33,13 @@ def recur_by_scan(
     window: Window,
     schedule: Schedule,
     backend: str = "loops",
-    cell_bound: float | None = None,
-    cell_overshoot: float = 0.0,
+    cell: CellKind = CellKind(),  # noqa: B008 (it is immutable)
 ) -> Path:
     """Does what `lantm.machine.recurrence.recur` does; the backend does not matter."""
 
     def advance(given: Array, state: State) -> tuple[Array, PyTree]:
         seen = jnp.concatenate([state.reading, state.controller.hidden], axis=-1)
-        controller, _ = lstm_cell(given + seen @ weights.recurrent, state.controller.cell, cell_bound, cell_overshoot)
+        controller, _ = lstm_cell(given + seen @ weights.recurrent, state.controller.cell, cell)
         return controller.hidden, controller
 
     emit = (weights.heads, weights.heads_bias)

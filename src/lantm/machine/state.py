@@ -7,6 +7,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.machine.access import Access, Position
 from lantm.machine.backend import Kernels
+from lantm.machine.controller import CellKind
 from lantm.machine.memory import Memory, Policy, Window
 
 
@@ -44,7 +45,6 @@ class Noise(NamedTuple):
 
     key: PRNGKeyArray
     scale: float  # the standard deviation
-    forget: float = 0.0  # the probability that a cell forgets, per step of the input
 
 
 class Path(NamedTuple):
@@ -79,8 +79,7 @@ class Machinery(NamedTuple):
 
     access: Access
     policy: Policy
-    cell_bound: float | None = None
-    cell_overshoot: float = 0.0
+    cell: CellKind = CellKind()
     kernels: Kernels | None = None  # otherwise the loops
 
     def slot(self, start: Window, step: Int[Array, "*steps"]) -> Int[Array, "*steps"]:

@@ -92,7 +92,7 @@ class ProblemMaterial(Material):
         """Problems, and the key of the noise."""
         recipe, task = self._recipe, self._task
         keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
-        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key))(keys)
+        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key, seed))(keys)
         lengths = lengths if recipe.mixed_lengths else lengths[0]
         longest = task.train_lengths.largest
         problems = task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
@@ -106,8 +106,7 @@ class ProblemMaterial(Material):
         self, model: Model, given: tuple[Batch, PRNGKeyArray], carried: PyTree, at: Int[Array, ""]
     ) -> tuple[Float[Array, ""], PyTree]:
         problems, key = given
-        recipe = self._recipe
-        noise = Noise(key, recipe.noise, recipe.cell_dropout) if recipe.noise or recipe.cell_dropout else None
+        noise = Noise(key, self._recipe.noise) if self._recipe.noise else None
         return negative_log_likelihood(answer(model, problems, noise=noise)), carried
 
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:

@@ -60,16 +60,14 @@ class Recipe:
     """Let problems of different lengths share a batch, padded; by default a batch has one length, exactly."""
     curriculum: float = 0.0
     """Begin with the shortest problems and reach all lengths after this fraction of the epochs."""
-    curriculum_share: float = 1.0
-    """Fraction of lengths that follow the curriculum; the rest are uniform."""
+    curriculum_seeds: Literal["all", "even"] = "all"
+    """Which machines follow the curriculum: all, or those with an even seed, which is every second start of a seed."""
     curriculum_focus: float = 0.0
     """Fraction of lengths drawn at the current maximum; the rest are uniform. 0: all uniform up to the maximum."""
     hard_share: float = 0.0
     """Fraction of training problems that are hard ones, such as long carries and repeated symbols."""
     noise: float = 0.0
     """Standard deviation of what is added to the controller's preactivations in training (not in tests)."""
-    cell_dropout: float = 0.0
-    """Probability that a cell of the controller forgets, per step of the input in training."""
     test_every: int = 20
     """Epochs between tests."""
     test_batches: int = 100
@@ -97,7 +95,7 @@ class Recipe:
             raise LantmError(f"plateau_factor is {self.plateau_factor}: give a number above 0, at most 1")
         if not 0 <= self.noise < math.inf:
             raise LantmError(f"noise is {self.noise}: give a number from 0 on")
-        for name in ("curriculum", "curriculum_share", "curriculum_focus", "hard_share"):
+        for name in ("curriculum", "curriculum_focus", "hard_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
         if not 0 <= self.plateau_start <= _LARGEST:
@@ -143,12 +141,13 @@ class Recipe:
             plateau_scale = plateau_scale * 0.5 * (1 + jnp.cos(jnp.pi * epoch / self.epochs))
         return self.learning_rate * plateau_scale
 
-    def draw_length(self, lengths: Lengths, epoch: Int[Array, ""], key: PRNGKeyArray) -> Int[Array, ""]:
-        """A length to train on in an epoch."""
+    def draw_length(
+        self, lengths: Lengths, epoch: Int[Array, ""], key: PRNGKeyArray, seed: Int[Array, ""]
+    ) -> Int[Array, ""]:
+        """A length to train on in an epoch, for the machine of a seed."""
         share = self.share_of_lengths(epoch)
-        if self.curriculum_share < 1:
-            key, share_key = jax.random.split(key)
-            share = jnp.where(jax.random.bernoulli(share_key, self.curriculum_share), share, 1.0)
+        if self.curriculum and self.curriculum_seeds == "even":
+            share = jnp.where(seed % 2 == 0, share, 1.0)
         if not self.curriculum_focus:
             return lengths.sample(key, share)
         key, focus_key = jax.random.split(key)

@@ -9,7 +9,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
-from lantm.machine.controller import opening
+from lantm.machine.gates import opening
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import Moved, move, squared_distances
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
@@ -121,12 +121,12 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
         new_cell = block.row(saved.cell, t + 1, every, size=cells, padded=block.cells)
         squashed = jnp.tanh(new_cell)
         d_cell = d_cell + d_hidden * out * (1 - squashed * squashed)
-        if machinery.cell_bound is not None:
-            d_cell = jnp.where(jnp.abs(new_cell) < machinery.cell_bound, d_cell, 0)
+        if machinery.cell.bound is not None:
+            d_cell = jnp.where(jnp.abs(new_cell) < machinery.cell.bound, d_cell, 0)
         d_sums = [
-            d_cell * new * opening(gate, machinery.cell_overshoot),
-            d_cell * old_cell * opening(forget, machinery.cell_overshoot),
-            d_hidden * squashed * opening(out, machinery.cell_overshoot),
+            d_cell * new * opening(gate, machinery.cell.overshoot),
+            d_cell * old_cell * opening(forget, machinery.cell.overshoot),
+            d_hidden * squashed * opening(out, machinery.cell.overshoot),
             d_cell * gate * (1 - new * new),
         ]
         for g, d_sum in enumerate(d_sums):

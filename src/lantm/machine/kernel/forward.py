@@ -8,7 +8,8 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
-from lantm.machine.controller import bounded, opened
+from lantm.machine.controller import bounded
+from lantm.machine.gates import opened
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import move
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
@@ -50,11 +51,11 @@ def forward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
         gates = []
         for g, share in enumerate(weights.gate_sums(t, saved, readings, hidden)):
             total = block.row(inputs, t, every, g, size=cells, padded=block.cells) + share
-            gates.append(jnp.tanh(total) if g == 3 else opened(total, machinery.cell_overshoot))
+            gates.append(jnp.tanh(total) if g == 3 else opened(total, machinery.cell.overshoot))
             block.put_row(saved.gates, gates[g], t, every, g, size=cells)
         cell = gates[1] * cell + gates[0] * gates[3]
-        if machinery.cell_bound is not None:
-            cell = bounded(cell, machinery.cell_bound)
+        if machinery.cell.bound is not None:
+            cell = bounded(cell, machinery.cell.bound)
         hidden = gates[2] * jnp.tanh(cell)
         block.put_row(saved.hidden, hidden, t + 1, every, size=cells)
         scalars, vectors = weights.emission(t + 1, saved.hidden, hidden)

@@ -5,6 +5,7 @@ from typing import Any
 
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
+from lantm.paper.presets.exact import EXACT, exact_lengths, exact_machine
 from lantm.paper.presets.heads import with_robust_heads
 from lantm.paper.presets.programs import programs
 from lantm.paper.presets.text import text
@@ -12,7 +13,7 @@ from lantm.tasks import Text
 from lantm.training import Experiment, ModelName, Recipe
 
 MODELS: tuple[ModelName, ...] = ("lantm-invnorm", "lantm-softmax", "lstm")
-RECIPES = ("paper", "robust", "demo")
+RECIPES = ("paper", "robust", "exact", "demo")
 
 # Differences from the defaults, which are those of copy.
 _SIZES: dict[str, dict[str, Any]] = {
@@ -43,6 +44,8 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
     if recipe not in RECIPES:
         raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
     if name == "programs":
+        if recipe == "exact":
+            raise LantmError("programs have the recipes paper, robust and demo, not exact: choose one of them")
         return Experiment(task, known, *programs(task, known, recipe), recipe_name=recipe)
     if name == Text.name:
         if recipe != "paper":
@@ -58,6 +61,12 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
             sizes = {"weighting": "softmax", **sizes, **_SOFTMAX_SIZES.get(name, {})}
         machine = LantmConfig(**sizes)
         training = Recipe(learning_rate=_RATES.get(name, 0.02), epochs=1500)
+    if recipe == "exact":
+        if not isinstance(machine, LantmConfig):
+            raise LantmError("the recipe exact is for machines with a memory, not for lstm: use paper or robust")
+        return Experiment(
+            task, known, exact_machine(machine), EXACT, recipe_name=recipe, seeds=10, lengths=exact_lengths(task)
+        )
     if recipe == "robust":
         machine, training = _robust(machine, training)
     elif recipe == "demo":
