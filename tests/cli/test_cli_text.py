@@ -247,7 +247,7 @@ def test_help(lantm) -> None:
         (("video", "{run}", "--seed", "9"), "not of seed 9"),
         (("reproduce", "language"), "language needs a text: give --data FOLDER"),
         (("reproduce", "language", "--data", "nowhere"), "nowhere: give one that holds train.txt"),
-        (("reproduce", "language", "--data", "nowhere", "--scales", "2"), "leave out --recipe and --scales"),
+        (("reproduce", "language", "--data", "nowhere", "--scales", "2"), "leave out --recipe, --scales and --hard"),
     ],
 )
 def test_mistakes(
