@@ -133,7 +133,9 @@ def test_the_share_of_lengths() -> None:
 def test_a_curriculum_with_a_focus_is_part_the_hardest_and_part_all_there_is() -> None:
     recipe = Recipe(epochs=100, curriculum=0.5, curriculum_focus=0.8)
     keys = jax.random.split(jax.random.key(0), 3000)
-    draw = jax.jit(jax.vmap(lambda key, epoch: recipe.draw_length(Lengths(2, 4), epoch, key, 1), in_axes=(0, None)))
+    draw = jax.jit(
+        jax.vmap(lambda key, epoch: recipe.draw_length(Lengths(2, 4), epoch, key, jnp.asarray(1)), in_axes=(0, None))
+    )
     for epoch, hardest in ((1, 2), (16, 2), (17, 3), (33, 3), (34, 4), (100, 4)):
         lengths, counts = np.unique(draw(keys, epoch), return_counts=True)
         shares = dict(zip(lengths.tolist(), counts / 3000, strict=True))

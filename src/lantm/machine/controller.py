@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from lantm.errors import LantmError
-from lantm.machine.gates import opened, opening
+from lantm.machine.gates import opened, pull_gate
 from lantm.machine.linear import Linear, lstm_matrices
 
 
@@ -101,9 +101,9 @@ def lstm_cell_backward(
         d_cell = jnp.where(jnp.abs(cell) < kind.bound, d_cell, 0)
     d_preactivation = jnp.concatenate(
         [
-            d_cell * candidate * opening(input_gate, kind.overshoot),
-            d_cell * before * opening(forget_gate, kind.overshoot),
-            cotangent.hidden * squashed * opening(output_gate, kind.overshoot),
+            pull_gate(d_cell * candidate, input_gate, kind.overshoot),
+            pull_gate(d_cell * before, forget_gate, kind.overshoot),
+            pull_gate(cotangent.hidden * squashed, output_gate, kind.overshoot),
             d_cell * input_gate * (1 - candidate**2),
         ],
         axis=-1,

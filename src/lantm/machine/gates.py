@@ -19,9 +19,11 @@ def opened(raw: Float[Array, "*any"], overshoot: float = 0.0) -> Float[Array, "*
     return jnp.where(gate < 0, 0.0, jnp.where(gate > 1, 1.0, gate))
 
 
-def opening(gate: Float[Array, "*any"], overshoot: float = 0.0) -> Float[Array, "*any"]:
-    """The derivative of `opened`, from its value."""
+def pull_gate(
+    cotangent: Float[Array, "*any"], gate: Float[Array, "*any"], overshoot: float = 0.0
+) -> Float[Array, "*any"]:
+    """The cotangent of what `opened` was given, from that of the gate and from its value."""
     if not overshoot:
-        return gate * (1 - gate)
+        return cotangent * gate * (1 - gate)
     slope = (gate + overshoot) * (1 + overshoot - gate) / (1 + 2 * overshoot)
-    return jnp.where((gate > 0) & (gate < 1), slope, 0.0)
+    return jnp.where((gate > 0) & (gate < 1), cotangent * slope, 0.0)

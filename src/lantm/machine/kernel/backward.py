@@ -9,7 +9,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
-from lantm.machine.gates import opening
+from lantm.machine.gates import pull_gate
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import Moved, move, squared_distances
 from lantm.machine.kernel.sizes import ROWS, Saved, Sizes, scalar_columns
@@ -124,9 +124,9 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
         if machinery.cell.bound is not None:
             d_cell = jnp.where(jnp.abs(new_cell) < machinery.cell.bound, d_cell, 0)
         d_sums = [
-            d_cell * new * opening(gate, machinery.cell.overshoot),
-            d_cell * old_cell * opening(forget, machinery.cell.overshoot),
-            d_hidden * squashed * opening(out, machinery.cell.overshoot),
+            pull_gate(d_cell * new, gate, machinery.cell.overshoot),
+            pull_gate(d_cell * old_cell, forget, machinery.cell.overshoot),
+            pull_gate(d_hidden * squashed, out, machinery.cell.overshoot),
             d_cell * gate * (1 - new * new),
         ]
         for g, d_sum in enumerate(d_sums):
