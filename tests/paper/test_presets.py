@@ -15,6 +15,8 @@ from lantm.training import ModelName, Recipe
 from lantm.training.learner import begin, close_epoch, train_batches
 from lantm.training.material import make_material
 
+EXACT: list[tuple[ModelName, str]] = [("lantm-invnorm", "exact"), ("lantm-softmax", "exact")]
+
 
 @pytest.mark.parametrize(
     ("task", "cells", "embedding", "softmax_embedding", "lstm_embedding", "rate"),
@@ -51,10 +53,10 @@ def test_the_papers_recipe() -> None:
     assert recipe.clip == Recipe().clip
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_robust_is_one_recipe_for_all_tasks(model: ModelName) -> None:
+@pytest.mark.parametrize(("model", "recipe"), [*((model, "robust") for model in MODELS), *EXACT])
+def test_one_recipe_for_all_tasks(model: ModelName, recipe: str) -> None:
     """Apart from the sizes, which are the paper's. Programs are another experiment, with a recipe of their own."""
-    experiments = {task: preset(task, model, "robust") for task in TASKS if task != "programs"}
+    experiments = {task: preset(task, model, recipe) for task in TASKS if task != "programs"}
     assert len({experiment.recipe for experiment in experiments.values()}) == 1
     sizes = ("cells", "embedding")
     for task, experiment in experiments.items():
@@ -68,8 +70,19 @@ def test_robust_is_one_recipe_for_all_tasks(model: ModelName) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_every_name_leads_somewhere(recipe: str, model: ModelName) -> None:
     for task in (*TASKS, "yours.module:Task"):
+        if recipe == "exact" and (model == "lstm" or task == "programs"):
+            with pytest.raises(LantmError, match="exact"):
+                preset(task, model, recipe)
+            continue
         experiment = preset(task, model, recipe)
         assert (experiment.task, experiment.model, experiment.recipe_name) == (task, model, recipe)
+
+
+def test_exact_begins_with_the_shortest_problems() -> None:
+    assert preset("copy", "lantm-invnorm", "exact").lengths == (1, 64)
+    assert preset("bigramFlip", "lantm-softmax", "exact").lengths == (2, 32)
+    assert preset("addition", "lantm-invnorm", "exact").build_task().train_lengths == Lengths(1, 16)
+    assert preset("yours.module:Task", "lantm-invnorm", "exact").lengths is None
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -42,8 +42,11 @@ def exact_machine(machine: LantmConfig) -> LantmConfig:
 
 
 def exact_lengths(name: str) -> tuple[int, int] | None:
-    """The trained lengths, from the shortest problem that there is: the paper begins at 2. None: those of the task."""
-    task = make_task(name)
-    lengths = task.train_lengths
-    can_change = any(field.name == "train_lengths" for field in dataclasses.fields(task))
-    return (lengths.stride, lengths.largest) if can_change and lengths.smallest > lengths.stride else None
+    """The paper's lengths, from the shortest problem that there is on: the paper begins at 2.
+
+    A task of one's own keeps its lengths (None), and is not imported for this.
+    """
+    if ":" in name:
+        return None
+    lengths = make_task(name).train_lengths
+    return lengths.stride, lengths.largest
