@@ -12,7 +12,7 @@ from lantm.grids.studies import STUDIES
 from lantm.paper.figures import FURTHER, PROGRAMS, SEQUENCES, Figures
 from lantm.training import Experiment
 
-RECIPES = ("paper", "robust")  # those that tables compare
+RECIPES = ("paper", "robust", "exact")  # those that tables compare
 NOT_RUN = "-"  # in a cell of a table
 CHANGED = "†"  # behind figures of a training whose settings have been changed since
 MODEL_NAMES = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"}
@@ -209,7 +209,7 @@ def _full_row(result: dict[str, Any], row: Row) -> list[str]:
         row["scale"],
         _percent(row["paper"]),
         f"{row['coarse']:.2f}/{row['fine']:.2f}",
-        f"{row['final_coarse']:.2f}/{row['final_fine']:.2f}",
+        f"{row['final_coarse']:.2f}/{row['final_fine']:.2f}" if "final_coarse" in row else "",
         f"{row['best_test_coarse']:.2f}/{row['best_test_fine']:.2f}" if tested else "",
         f"{row['median_coarse']:.2f}",
         _solved(row),

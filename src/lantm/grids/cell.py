@@ -4,19 +4,19 @@ import dataclasses
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from lantm.errors import LantmError
-from lantm.evaluation import SOLVED, Draw, Measured, best_seed, choosing, reporting
+from lantm.evaluation import SOLVED, Measured, best_seed, choosing, reporting
+from lantm.evaluation.examiner import BATCH
 from lantm.files import file_name
 from lantm.grids.comparison import beside_the_paper
 from lantm.grids.folder import GridFolder, Record, same_training
 from lantm.grids.job import Job
 from lantm.grids.request import Request
-from lantm.machine import Model
 from lantm.provenance import provenance
 from lantm.tasks import Task, Text
 from lantm.trained import Trained, lengths_or_parts, usual_name
@@ -46,6 +46,11 @@ class Cell(Job):
     """The study it belongs to."""
     command: str = ""
     """The command that asked for it, as results name it."""
+
+    @property
+    def hard(self) -> bool:
+        """Whether hard problems are scored too: those of the recipe `exact` always are."""
+        return self.request.hard or self.experiment.recipe_name == "exact"
 
     @property
     def machine_name(self) -> str:
@@ -103,7 +108,7 @@ class Cell(Job):
         if self.experiment.reads_text:
             return True
         # Problems come in whole batches, so there may be a few more than requested.
-        kinds = ("x", "x hard") if self.request.hard else ("x",)
+        kinds = ("x", "x hard") if self.hard else ("x",)
         asked = {f"{scale}{kind}": self.problems_at(scale) for scale in self.scales for kind in kinds}
         return [row.get("scale") for row in rows] == list(asked) and all(
             isinstance(row.get("problems"), int) and row["problems"] >= asked[row["scale"]] for row in rows
@@ -154,30 +159,34 @@ class Cell(Job):
         return {self.name: record}
 
     def _scored(self, trained: Trained, history: History) -> tuple[list[Row], list[Row]]:
-        """The rows of the best weights and of the last ones. The best seed is selected on other problems."""
+        """The rows of the best weights and of the last ones. The best seed is selected on other problems.
+
+        Long problems are dear: beyond 16x the best seed is the one that was selected at the longest scale up to there,
+        and the last weights are not scored.
+        """
         select_by, source = trained.experiment.recipe.select_by, trained.source
-        examiners = [
-            (trained.examiner(source, lengths_or_parts(source, scales, hard=self.request.hard)), problems)
-            for scales, problems in self._tests()
-        ]
-
-        def examined(weights: Model, draw: Callable[[int], Draw]) -> dict[str, Measured]:
-            found: dict[str, Measured] = {}
-            for examiner, problems in examiners:
-                found |= examiner(weights, trained.start_seeds, draw(problems))
-            return found
-
-        best, last = (examined(weights, reporting) for weights in (trained.best_weights, trained.weights("last")))
-        if "validation" in best:
-            chosen = dict.fromkeys(best, best["validation"])
-        else:
-            chosen = examined(trained.best_weights, lambda problems: choosing(min(CHOOSING_PROBLEMS, problems)))
+        best: dict[str, Measured] = {}
+        last: dict[str, Measured] = {}
+        chosen: dict[str, Measured] = {}
+        for scales, problems in self._tests():
+            tests = lengths_or_parts(source, scales, hard=self.hard)
+            examiner = trained.examiner(source, tests, problems if problems < BATCH else None)
+            best |= examiner(trained.best_weights, trained.start_seeds, reporting(problems))
+            if "validation" in best:
+                chosen = dict.fromkeys(best, best["validation"])
+            elif not chosen:
+                draw = choosing(min(CHOOSING_PROBLEMS, problems))
+                chosen = examiner(trained.best_weights, trained.start_seeds, draw)
+            if problems == self.request.problems:
+                last |= examiner(trained.weights("last"), trained.start_seeds, reporting(problems))
         rows, final = [], []
         for label in best:
-            seed = best_seed([chosen[label]], select_by)
-            final.append(score_row(trained.experiment, label, last[label], seed) | self.extra)
+            seed = best_seed([chosen.get(label, list(chosen.values())[-1])], select_by)
             row = score_row(trained.experiment, label, best[label], seed) | self.extra
-            row |= {f"final_{name}": final[-1][name] for name in ("coarse", "fine", "perplexity") if name in final[-1]}
+            if label in last:
+                final.append(score_row(trained.experiment, label, last[label], seed) | self.extra)
+                scores = ("coarse", "fine", "perplexity")
+                row |= {f"final_{name}": final[-1][name] for name in scores if name in final[-1]}
             rows.append(self._compared(label, row | _of_tests(history, label)))
         return rows, final
 
@@ -186,7 +195,7 @@ class Cell(Job):
         began = time.monotonic()
         scores: dict[str, Measured] = {}
         for scales, problems in self._tests():
-            scores |= machine.scores(scales, problems=problems, hard=self.request.hard)
+            scores |= machine.scores(scales, problems=problems, hard=self.hard)
         rows = [
             self._compared(label, score_row(machine.experiment, label, one) | self.extra)
             for label, one in scores.items()

@@ -1,11 +1,12 @@
 """The studies there are, by name: a new one is a line here."""
 
 from lantm.grids.studies.geometries import GEOMETRIES, LANGUAGE_GEOMETRIES
+from lantm.grids.studies.mechanisms import MECHANISMS
 from lantm.grids.studies.programs import PROGRAMS
 from lantm.grids.studies.sequences import GENERALISATION, SEQUENCES
 from lantm.grids.studies.texts import LANGUAGE
 from lantm.grids.studies.tweaks import TWEAKS
 from lantm.grids.study import Study
 
-_ALL = (SEQUENCES, GENERALISATION, TWEAKS, GEOMETRIES, PROGRAMS, LANGUAGE, LANGUAGE_GEOMETRIES)
+_ALL = (SEQUENCES, GENERALISATION, MECHANISMS, TWEAKS, GEOMETRIES, PROGRAMS, LANGUAGE, LANGUAGE_GEOMETRIES)
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}

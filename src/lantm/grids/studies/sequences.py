@@ -1,6 +1,8 @@
 """The paper's five sequence tasks (section 4.1): its table at 1x and 2x, and InvNorm at further lengths."""
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 from lantm.grids.cell import Cell
 from lantm.grids.request import Request
@@ -13,18 +15,30 @@ from lantm.training import Experiment, ModelName
 
 TASKS = ("copy", "reverse", "bigramFlip", "double", "addition")
 SEEDS = {"lantm-invnorm": 8, "lantm-softmax": 8, "lstm": 3}
+SEEDS_OF_EXACT = 10
 
 
 def requested(task: str, model: ModelName, request: Request) -> Experiment:
     """The preset of a task and a model, with the requested seeds and epochs."""
     experiment = preset(task, model, request.recipe)
-    experiment = dataclasses.replace(experiment, seeds=SEEDS[model] if request.seeds is None else request.seeds)
+    usual = SEEDS_OF_EXACT if request.recipe == "exact" else SEEDS[model]
+    experiment = dataclasses.replace(experiment, seeds=usual if request.seeds is None else request.seeds)
     if request.quick:
         experiment = _quick(experiment, request)
     if request.epochs is not None:
         recipe = dataclasses.replace(experiment.recipe, epochs=request.epochs)
         experiment = dataclasses.replace(experiment, recipe=recipe)
     return experiment
+
+
+def varied(experiment: Experiment, changes: Mapping[str, Any]) -> Experiment:
+    """The experiment with settings of its machine or its recipe changed."""
+
+    def changed(record: Any) -> Any:
+        own = {name: value for name, value in changes.items() if hasattr(record, name)}
+        return dataclasses.replace(record, **own)
+
+    return dataclasses.replace(experiment, machine=changed(experiment.machine), recipe=changed(experiment.recipe))
 
 
 def scale_suffix(request: Request) -> str:
@@ -54,19 +68,22 @@ def _sequence_cells(request: Request) -> list[Cell]:
         )
         for task in TASKS
         for model in MODELS
+        if (model, request.recipe) != ("lstm", "exact")
     ]
 
 
 def _further_cells(request: Request) -> list[Cell]:
+    exact = request.recipe == "exact"
     return [
         Cell(
-            experiment=requested(task, "lantm-invnorm", request),
-            scales=request.scales or (4, 5, 8),
-            figures=sequence_figures(task, "lantm-invnorm"),
+            experiment=requested(task, model, request),
+            scales=request.scales or ((4, 5, 8, 16, 64, 256) if exact else (4, 5, 8)),
+            figures=sequence_figures(task, model),
             request=request,
             suffix=scale_suffix(request),
         )
         for task in TASKS
+        for model in (("lantm-invnorm", "lantm-softmax") if exact else ("lantm-invnorm",))
     ]
 
 
@@ -74,5 +91,7 @@ SEQUENCES = Study(
     "sequences", "5 tasks x 3 models at 1x and 2x the training lengths (table of section 4.1)", _sequence_cells
 )
 GENERALISATION = Study(
-    "generalisation", "InvNorm at 4x, 5x and 8x the training lengths, or at --scales of yours", _further_cells
+    "generalisation",
+    "InvNorm at 4x, 5x and 8x the training lengths, with the recipe exact also SoftMax and to 256x, or at --scales",
+    _further_cells,
 )

@@ -3,14 +3,12 @@
 A switch of the machine or of the recipe has a row here, or a preset that uses it; otherwise it has no place in either.
 """
 
-import dataclasses
 from typing import Any
 
 from lantm.grids.cell import Cell
 from lantm.grids.request import Request
-from lantm.grids.studies.sequences import TASKS, requested, scale_suffix
+from lantm.grids.studies.sequences import TASKS, requested, scale_suffix, varied
 from lantm.grids.study import Study
-from lantm.training import Experiment
 
 VARIATIONS: dict[str, dict[str, Any]] = {
     "as-it-is": {},
@@ -30,18 +28,10 @@ VARIATIONS: dict[str, dict[str, Any]] = {
 """By name, what each changes in the machine or the training of the recipe."""
 
 
-def _vary(experiment: Experiment, variation: str) -> Experiment:
-    def changed(record: Any) -> Any:
-        changes = {name: value for name, value in VARIATIONS[variation].items() if hasattr(record, name)}
-        return dataclasses.replace(record, **changes)
-
-    return dataclasses.replace(experiment, machine=changed(experiment.machine), recipe=changed(experiment.recipe))
-
-
 def _cells(request: Request) -> list[Cell]:
     return [
         Cell(
-            experiment=_vary(requested(task, "lantm-invnorm", request), variation),
+            experiment=varied(requested(task, "lantm-invnorm", request), VARIATIONS[variation]),
             scales=request.scales or (1, 2),
             figures={},
             request=request,

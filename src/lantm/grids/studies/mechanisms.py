@@ -1,0 +1,57 @@
+"""What keeps a machine exact at any length: each mechanism of the recipe `exact` alone, left out, and all together.
+
+Every seed is a single start, so that the table says how often a machine gets there, not how often the best of several
+does. Seeds with even numbers follow the recipe's curriculum, the others do not.
+"""
+
+import dataclasses
+from typing import Any
+
+from lantm.grids.cell import Cell
+from lantm.grids.request import Request
+from lantm.grids.studies.sequences import TASKS, requested, scale_suffix, varied
+from lantm.grids.study import Study
+
+# How each is turned off.
+_OFF: dict[str, dict[str, Any]] = {
+    "settling": {"settle_reads": False},
+    "bound": {"cell_bound": None},
+    "full-gates": {"controller_overshoot": 0.0},
+    "end": {"write_end": False},
+}
+_NONE = {name: value for off in _OFF.values() for name, value in off.items()}
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "none": _NONE,
+    **{f"{name}-alone": {key: value for key, value in _NONE.items() if key not in off} for name, off in _OFF.items()},
+    **{f"no-{name}": off for name, off in _OFF.items()},
+    # What belongs to training.
+    "no-noise": {"noise": 0.0},
+    "no-hard-problems": {"hard_share": 0.0},
+}
+"""By name, what each changes in the machine or the training of the recipe `exact`."""
+
+
+def _cells(request: Request) -> list[Cell]:
+    exact = dataclasses.replace(request, recipe="exact", seeds=8 if request.seeds is None else request.seeds)
+    return [
+        Cell(
+            experiment=varied(requested(task, "lantm-invnorm", exact), {"starts": 1, **VARIATIONS[variation]}),
+            scales=request.scales or (1, 2, 16),
+            figures={},
+            request=request,
+            varied=variation,
+            extra={"variation": variation},
+            suffix=scale_suffix(request),
+        )
+        for task in TASKS
+        for variation in VARIATIONS
+    ]
+
+
+MECHANISMS = Study(
+    "mechanisms",
+    "each mechanism of the recipe exact alone, left out, and all together, in single starts",
+    _cells,
+    columns=("variation",),
+)
