@@ -136,11 +136,16 @@ def main(arguments: list[str] | None = None) -> None:
     compared = [] if chosen.interpret else _already_compared(chosen.out, origin)
     done = [{name: one[name] for name in one if name not in _FOUND} for one in compared]
     left = [number for number, case in enumerate(cases()) if case not in done]
+    failed: list[str] = []
     with concurrent.futures.ThreadPoolExecutor(chosen.workers) as workers:
         running = [workers.submit(_in_a_process, number, chosen.length, chosen.interpret) for number in left]
         for ended in concurrent.futures.as_completed(running):
+            if error := ended.exception():
+                failed.append(getattr(error, "stderr", None) or str(error))
+                print(f"a case failed: {failed[-1].strip().splitlines()[-1]}", flush=True)
+                continue
             compared.append(ended.result())
-            Console().print(row(compared[-1]))
+            print(row(compared[-1]), flush=True)
             if not chosen.interpret:
                 chosen.out.parent.mkdir(parents=True, exist_ok=True)
                 chosen.out.write_text(json.dumps({**origin, "cases": compared}, indent=2) + "\n")
@@ -152,11 +157,15 @@ def main(arguments: list[str] | None = None) -> None:
     )
     worst = {name: np.max([one[name]["gradient"] for one in compared]) for name in PRECISIONS}
     print(", ".join(f"worst gradient under {name}: {error:.1e}" for name, error in worst.items()))
+    if failed:
+        sys.exit(f"{len(failed)} cases failed:\n{failed[0]}")
 
 
 def _in_a_process(number: int, length: int, interpret: bool) -> dict[str, Any]:
     flags = ["--case", str(number), "--length", str(length), *(["--interpret"] if interpret else [])]
-    environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # they share the GPU's memory
+    # They share the GPU's memory, and run for milliseconds: searching for fast kernels would take minutes.
+    flags_of_xla = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_autotune_level=0"
+    environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "XLA_FLAGS": flags_of_xla}
     ended = subprocess.run(
         [sys.executable, "-m", "benchmarks.kernel_parity", *flags],
         capture_output=True, text=True, check=True, env=environment,
