@@ -24,7 +24,7 @@ EXACT = Recipe(
     test_scales=(1, 2, 4, 16),
     test_hard_scales=(1, 2),
     shorter_first=True,
-    starts=8,
+    starts=6,
 )
 """One setting for all tasks and both weightings."""
 
