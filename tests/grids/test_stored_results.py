@@ -58,12 +58,15 @@ def penn_treebank(monkeypatch: pytest.MonkeyPatch) -> None:
 def cells_of(study: str) -> dict[str, Cell]:
     """All cells that anybody may have trained without settings of their own, by name."""
     texts = study.startswith("language")
-    requests = [Request(data="elsewhere")] if texts else [Request(recipe=recipe) for recipe in RECIPES]
+    recipes = [recipe for recipe in RECIPES if recipe != "exact" or study in ("sequences", "generalisation")]
+    requests = [Request(data="elsewhere")] if texts else [Request(recipe=recipe) for recipe in recipes]
     return {cell.name: cell for request in requests for cell in STUDIES[study].selected(request)}
 
 
 @pytest.mark.parametrize("study", sorted(STUDIES))
 def test_every_result_is_taken_for_its_cell(study: str, penn_treebank: None, tmp_path: pathlib.Path) -> None:
+    if not (RESULTS / study).exists():
+        pytest.skip("it was not run yet")
     cells, folder = cells_of(study), GridFolder(tmp_path, RESULTS / study)
     stored = {path.stem for path in (RESULTS / study).glob("*.json")}
     kept = KEPT_FOR_COMPARISON.get(study, set())

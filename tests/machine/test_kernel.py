@@ -42,8 +42,8 @@ CONFIGURATIONS = {
     "exact": small_lantm(
         read_heads=2, tied_read_heads=1, settle_reads=True, cell_bound=0.5, controller_overshoot=0.1, write_end=True
     ),
-    "exact, on a disk, it forgets": small_lantm(
-        geometry="disk", weighting="softmax", settle_reads=True, cell_bound=0.3, memory_limit=9, memory_drop=4
+    "exact, in three dimensions, it forgets": small_lantm(
+        geometry="translation-3", weighting="softmax", settle_reads=True, cell_bound=0.3, memory_limit=9, memory_drop=4
     ),
     "large": small_lantm(cells=70, memory_width=40, read_heads=2, initial_slot=False),
 }

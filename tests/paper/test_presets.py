@@ -172,6 +172,7 @@ def test_settings_by_name() -> None:
         ({"task": "copy", "celsl": 3}, "lantm-invnorm has no setting 'celsl': known are task"),
         ({"task": "copy", "cells": "many"}, "cells is 'many'"),
         ({"task": "copy", "data": "nowhere"}, "there is no folder nowhere"),
+        ({"task": "copy", "data": []}, "data is \\[\\], which is not the name of a folder"),
     ],
 )
 def test_settings_that_lead_nowhere(settings: dict[str, object], reason: str) -> None:

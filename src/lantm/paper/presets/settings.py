@@ -1,5 +1,6 @@
 """Settings by name: the changes that flags, sweep files and keyword arguments make to a preset."""
 
+import os
 import pathlib
 from collections.abc import Mapping
 from typing import Any
@@ -38,6 +39,8 @@ def make_experiment(settings: Mapping[str, Any]) -> Experiment:
         else:
             known = ", ".join([*NAMES, *_OWN, *_OF_TEXT, *made["machine"], *made["recipe"]])
             raise LantmError(f"{names['model']} has no setting {name!r}: known are {known}")
+    if not isinstance(text.get("data", ""), str | os.PathLike):
+        raise LantmError(f"data is {text['data']!r}, which is not the name of a folder")
     if "data" in text:
         made["text"] = vars(TextFiles.of(pathlib.Path(text["data"]), text.get("vocabulary", 10_000)))
     made["model"] = _own_weighting(made)
