@@ -61,7 +61,7 @@ class Recipe:
     curriculum: float = 0.0
     """Begin with the shortest problems and reach all lengths after this fraction of the epochs."""
     curriculum_seeds: Literal["all", "even"] = "all"
-    """Which machines follow the curriculum: all, or those with an even seed, which is every second start of a seed."""
+    """The machines that follow the curriculum: all, or those with an even seed, which is every second start."""
     curriculum_focus: float = 0.0
     """Fraction of lengths drawn at the current maximum; the rest are uniform. 0: all uniform up to the maximum."""
     hard_share: float = 0.0
