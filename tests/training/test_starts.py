@@ -65,7 +65,7 @@ def test_the_start_with_the_best_test_is_kept(several: Experiment, tmp_path: pat
 def test_a_start_is_the_machine_of_a_seed_of_its_own(
     several: Experiment, tmp_path: pathlib.Path, curriculum: float
 ) -> None:
-    """Also where it learns from other lengths than its neighbours: here the kept ones of both seeds have odd numbers."""
+    """Also where it learns from other lengths than its neighbours: the kept ones of both seeds have odd numbers."""
     recipe = dataclasses.replace(several.recipe, curriculum=curriculum, curriculum_seeds="even")
     several = dataclasses.replace(several, recipe=recipe)
     result, _ = trained(several, tmp_path / "run")

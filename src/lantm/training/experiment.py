@@ -112,6 +112,12 @@ class Experiment:
                 raise LantmError("a text has no end of input to be written: leave write_end off")
             if self.recipe.mixed_lengths and self.machine.memory_limit is not None:
                 raise LantmError("problems that share a batch forget together: turn mixed_lengths or memory_limit off")
+        elif self.recipe.noise:
+            raise LantmError("an LSTM learns without noise: leave out noise")
+        if self.reads_text:
+            for name in ("noise", "hard_share", "test_hard_scales", "curriculum"):
+                if getattr(self.recipe, name):
+                    raise LantmError(f"{name} is for tasks, not for texts: leave it out")
         if self.text is not None and not self.reads_text:
             raise LantmError(f"the task {self.task} has no text: leave out --data, or choose the task text")
         if self.lengths is not None and self.reads_text:
