@@ -76,3 +76,32 @@ def test_mechanisms(tables: Any, tmp_path: pathlib.Path) -> None:
     content["experiment"]["machine"]["cell_bound"] = 2.0
     write(tmp_path, "mechanisms", cell.name, content)
     assert "4 2 1 †" in tables.mechanisms(tmp_path)
+
+
+def test_figures(tables: Any, tmp_path: pathlib.Path) -> None:
+    for make in (tables.counting, tables.lines, tables.first_symbol):
+        assert make(tmp_path).startswith("Not drawn yet")
+    sides = [
+        {"recipe": recipe, "task": "addition", "length": 1024, "cells": [[0.0]] * 12, "largest": largest}
+        | {"distances": [0.01, distance, 0.02], "wrong": wrong, "lengths": [512, 1024], "least_margins": [1.0, margin]}
+        for recipe, largest, distance, wrong, margin in (
+            ("robust", 1023.4, 0.4, 7, -2.04),
+            ("exact", 1.0, 0.031, 0, 8.1),
+        )
+    ]
+    # Of the first symbol nothing was measured.
+    record = {"figures": {"counting": sides, "lines": sides}, "date": "2026-11-17T10:00:00+00:00", "device": "cpu: x"}
+    path = tmp_path / "results" / "exact-figures.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(record))
+    text = tables.counting(tmp_path)
+    assert "](exact-counting.svg)" in text
+    assert "while 1,024 symbols are copied: with `robust` up to 1,023, with `exact` up to 1." in text
+    assert text.endswith("2026-11-17, cpu: x</sub>")
+    text = tables.lines(tmp_path)
+    assert "Addition at 1,024 with `robust`: at most 0.4 write steps from the nearest memory, 7 symbols wrong; " in text
+    assert "with `exact`: at most 0.031 write steps from the nearest memory, no symbols wrong." in text
+    assert tables.first_symbol(tmp_path).startswith("Not drawn yet")
+    record["figures"] = {"first-symbol": sides}
+    path.write_text(json.dumps(record))
+    assert "At 1,024 digits the least margin of the first digit is -2.0 with" in tables.first_symbol(tmp_path)

@@ -1,8 +1,10 @@
-"""Tables of the recipe `exact` as Markdown: how far its machines go, and what each of its mechanisms is for."""
+"""Tables and figures of the recipe `exact` as Markdown: how far its machines go, and what its mechanisms are for."""
 
+import json
 import pathlib
 from typing import Any
 
+from exact_figures import picture
 from study_tables import (
     CHANGED,
     MODEL_NAMES,
@@ -75,6 +77,60 @@ def mechanisms(root: pathlib.Path) -> str:
     seeds = max((row["seeds"] for result in cells.values() for row in result["rows"]), default=0)
     first = f"of {seeds} seeds, those that solve {', '.join(MECHANISM_TESTS)}"
     return results.table([first, *TASKS, f"all five, of {len(TASKS) * seeds}"], rows)
+
+
+def counting(root: pathlib.Path) -> str:
+    """The figure of the cells of two controllers."""
+    record = _measured(root)
+    if (machines := record["figures"].get("counting")) is None:
+        return _NOT_DRAWN
+    before, after = machines
+    told = (
+        f"The {len(before['cells'])} cells that range furthest, while {before['length']:,} symbols are copied: with "
+        f"`{before['recipe']}` up to {before['largest']:,.0f}, with `{after['recipe']}` up to {after['largest']:g}."
+    )
+    return _figure("counting", "cells of two controllers over time", told, record)
+
+
+def lines(root: pathlib.Path) -> str:
+    """The figure of read heads beside the line of memories."""
+    record = _measured(root)
+    if (machines := record["figures"].get("lines")) is None:
+        return _NOT_DRAWN
+    told = [
+        f"{one['task']} at {one['length']:,} with `{one['recipe']}`: at most {max(one['distances']):.2g} write steps "
+        f"from the nearest memory, {one['wrong'] or 'no'} symbols wrong"
+        for one in machines
+    ]
+    return _figure("lines", "distances of read heads from memories", f"{'; '.join(told)}.".capitalize(), record)
+
+
+def first_symbol(root: pathlib.Path) -> str:
+    """The figure of what cells keep of the first digit."""
+    record = _measured(root)
+    if (machines := record["figures"].get("first-symbol")) is None:
+        return _NOT_DRAWN
+    before, after = machines
+    told = (
+        f"At {before['lengths'][-1]:,} digits the least margin of the first digit is "
+        f"{before['least_margins'][-1]:.1f} with sigmoid gates and {after['least_margins'][-1]:.1f} with gates that "
+        "open fully. Below 0 the digit is wrong."
+    )
+    return _figure("first-symbol", "what cells keep of the first digit of a sum", told, record)
+
+
+_NOT_DRAWN = "Not drawn yet: `make gallery` does it once the zoo has the machines."
+
+
+def _measured(root: pathlib.Path) -> dict[str, Any]:
+    """What tools/exact_figures.py measured."""
+    path = root / "results" / "exact-figures.json"
+    return json.loads(path.read_text()) if path.exists() else {"figures": {}}
+
+
+def _figure(name: str, alternative: str, told: str, record: dict[str, Any]) -> str:
+    origin = f"[results/exact-figures.json](../results/exact-figures.json), {record['date'][:10]}, {record['device']}"
+    return f"![{alternative}]({picture(name)})\n\n{told}\n\n<sub>{origin}</sub>"
 
 
 def _counts(*results: dict[str, Any] | None) -> str:

@@ -50,6 +50,9 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/exact.md": {
         "exact": partial(exact_tables.exact, ROOT),
         "mechanisms": partial(exact_tables.mechanisms, ROOT),
+        "counting": partial(exact_tables.counting, ROOT),
+        "lines": partial(exact_tables.lines, ROOT),
+        "first symbol": partial(exact_tables.first_symbol, ROOT),
     },
     "docs/figures.md": {"recordings": partial(gallery_pages.recording_cost, ROOT)},
     "docs/gallery.md": {"gallery": partial(gallery_pages.every_figure, ROOT)},
