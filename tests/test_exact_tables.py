@@ -96,11 +96,11 @@ def test_figures(tables: Any, tmp_path: pathlib.Path) -> None:
     path.write_text(json.dumps(record))
     text = tables.counting(tmp_path)
     assert "](exact-counting.svg)" in text
-    assert "while 1,024 symbols are copied: with `robust` up to 1,023, with `exact` up to 1." in text
+    assert "while 1,024 symbols are copied: up to 1,023 with `robust`, up to 1 with `exact`." in text
     assert text.endswith("2026-11-17, cpu: x</sub>")
     text = tables.lines(tmp_path)
-    assert "Addition at 1,024 with `robust`: at most 0.4 write steps from the nearest memory, 7 symbols wrong; " in text
-    assert "with `exact`: at most 0.031 write steps from the nearest memory, no symbols wrong." in text
+    assert "`robust` on addition at 1,024: at most 0.4, with 7 symbols wrong; " in text
+    assert "`exact` on addition at 1,024: at most 0.031, with no symbols wrong." in text
     assert tables.first_symbol(tmp_path).startswith("Not drawn yet")
     record["figures"] = {"first-symbol": sides}
     path.write_text(json.dumps(record))

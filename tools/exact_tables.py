@@ -2,9 +2,10 @@
 
 import json
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
-from exact_figures import picture
+from exact_figures import Measured, picture
 from study_tables import (
     CHANGED,
     MODEL_NAMES,
@@ -81,56 +82,52 @@ def mechanisms(root: pathlib.Path) -> str:
 
 def counting(root: pathlib.Path) -> str:
     """The figure of the cells of two controllers."""
-    record = _measured(root)
-    if (machines := record["figures"].get("counting")) is None:
-        return _NOT_DRAWN
-    before, after = machines
-    told = (
-        f"The {len(before['cells'])} cells that range furthest, while {before['length']:,} symbols are copied: with "
-        f"`{before['recipe']}` up to {before['largest']:,.0f}, with `{after['recipe']}` up to {after['largest']:g}."
-    )
-    return _figure("counting", "cells of two controllers over time", told, record)
+
+    def tell(before: Measured, after: Measured) -> str:
+        return (
+            f"The {len(before['cells'])} cells that range furthest, while {before['length']:,} symbols are copied: "
+            f"up to {before['largest']:,.0f} with `{before['recipe']}`, up to {after['largest']:g} with "
+            f"`{after['recipe']}`."
+        )
+
+    return _figure(root, "counting", "cells of two controllers over time", tell)
 
 
 def lines(root: pathlib.Path) -> str:
     """The figure of read heads beside the line of memories."""
-    record = _measured(root)
-    if (machines := record["figures"].get("lines")) is None:
-        return _NOT_DRAWN
-    told = [
-        f"{one['task']} at {one['length']:,} with `{one['recipe']}`: at most {max(one['distances']):.2g} write steps "
-        f"from the nearest memory, {one['wrong'] or 'no'} symbols wrong"
-        for one in machines
-    ]
-    return _figure("lines", "distances of read heads from memories", f"{'; '.join(told)}.".capitalize(), record)
+
+    def tell(*machines: Measured) -> str:
+        told = [
+            f"`{one['recipe']}` on {one['task']} at {one['length']:,}: at most {max(one['distances']):.2g}, with "
+            f"{one['wrong'] or 'no'} symbols wrong"
+            for one in machines
+        ]
+        return f"Write steps from the nearest memory. {'; '.join(told)}."
+
+    return _figure(root, "lines", "distances of read heads from memories", tell)
 
 
 def first_symbol(root: pathlib.Path) -> str:
     """The figure of what cells keep of the first digit."""
-    record = _measured(root)
-    if (machines := record["figures"].get("first-symbol")) is None:
-        return _NOT_DRAWN
-    before, after = machines
-    told = (
-        f"At {before['lengths'][-1]:,} digits the least margin of the first digit is "
-        f"{before['least_margins'][-1]:.1f} with sigmoid gates and {after['least_margins'][-1]:.1f} with gates that "
-        "open fully. Below 0 the digit is wrong."
-    )
-    return _figure("first-symbol", "what cells keep of the first digit of a sum", told, record)
+
+    def tell(before: Measured, after: Measured) -> str:
+        return (
+            f"At {before['lengths'][-1]:,} digits the least margin of the first digit is "
+            f"{before['least_margins'][-1]:.1f} with sigmoid gates and {after['least_margins'][-1]:.1f} with gates "
+            "that open fully. Below 0 the digit is wrong."
+        )
+
+    return _figure(root, "first-symbol", "what cells keep of the first digit of a sum", tell)
 
 
-_NOT_DRAWN = "Not drawn yet: `make gallery` does it once the zoo has the machines."
-
-
-def _measured(root: pathlib.Path) -> dict[str, Any]:
-    """What tools/exact_figures.py measured."""
+def _figure(root: pathlib.Path, name: str, alternative: str, tell: Callable[..., str]) -> str:
+    """A figure with what was measured of its machines, if tools/exact_figures.py has drawn it."""
     path = root / "results" / "exact-figures.json"
-    return json.loads(path.read_text()) if path.exists() else {"figures": {}}
-
-
-def _figure(name: str, alternative: str, told: str, record: dict[str, Any]) -> str:
-    origin = f"[results/exact-figures.json](../results/exact-figures.json), {record['date'][:10]}, {record['device']}"
-    return f"![{alternative}]({picture(name)})\n\n{told}\n\n<sub>{origin}</sub>"
+    record = json.loads(path.read_text()) if path.exists() else {"figures": {}}
+    if name not in record["figures"]:
+        return "Not drawn yet: `make gallery` does it once the zoo has the machines."
+    origin = f"[results/{path.name}](../results/{path.name}), {record['date'][:10]}, {record['device']}"
+    return f"![{alternative}]({picture(name)})\n\n{tell(*record['figures'][name])}\n\n<sub>{origin}</sub>"
 
 
 def _counts(*results: dict[str, Any] | None) -> str:

@@ -13,6 +13,7 @@ from written_results import ROOT
 from examples.copy_by_hand import BITS, SEEN, SURE
 from lantm.machine import Lantm
 from lantm.report.figures.canvas import style
+from lantm.trained import load
 
 FREE = 20  # a cell that the machine made by hand does not use
 
@@ -49,12 +50,21 @@ def test_cells_over_time(figures: Any) -> None:
 
 
 def test_a_read_step_that_is_not_the_write_step(figures: Any) -> None:
+    """The write head takes steps of 2, and the read head, which waits one step before it begins, of 2.008."""
     model = hand_made.exact()
-    longer = eqx.tree_at(lambda one: one.layer.start.steps, model, model.layer.start.steps.at[0, 0].set(1.004))
-    found = figures.strayed(hand_made.trained(longer), scale=1)
+    where = lambda one: (one.layer.start.steps, one.layer.heads.bias)  # noqa: E731
+    steps, bias = np.array([[2.008, 0], [2, 0]], np.float32), model.layer.heads.bias.at[0].set(2)
+    found = figures.strayed(hand_made.trained(eqx.tree_at(where, model, (steps, bias))), scale=1)
     assert found["symbols"][0] == 2
     assert found["symbols"][-1] == 64
     np.testing.assert_allclose(found["distances"], 0.004 * np.array(found["symbols"]), rtol=0.01)
+
+
+def test_the_head_that_reads_the_answer_is_shown(figures: Any) -> None:
+    """Of two; a machine that answers without a mistake has one of them on its memories."""
+    found = figures.strayed(load("copy-lantm-invnorm-robust"), scale=1)
+    assert found["wrong"] == 0
+    assert max(found["distances"]) < 0.5
 
 
 def test_what_a_cell_keeps_of_the_first_symbol(figures: Any) -> None:
