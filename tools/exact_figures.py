@@ -165,12 +165,12 @@ MEASUREMENTS = {"counting": counted, "lines": strayed, "first-symbol": kept}
 
 
 def measure() -> Measured:
-    """All figures whose machines are there; the last of a pair has to be one of the recipe `exact`."""
+    """All figures whose machines are there; the second of a pair has to be one of the recipe `exact`."""
     figures = {}
     for name, machines in MACHINES.items():
         there = [load(machine) for machine in machines if zoo.find(machine) is not None]
         if len(there) < len(machines) or any(after.experiment.recipe_name != "exact" for after in there[1::2]):
-            print(f"{name} is not measured: the zoo has not all of {', '.join(machines)} yet, the last by exact")
+            print(f"{name} is not measured: it needs {', '.join(machines)} in the zoo, every second one by exact")
             continue
         figures[name] = [_facts(machine) | MEASUREMENTS[name](machine, _SCALES[name]) for machine in there]
     return figures
