@@ -47,9 +47,10 @@ audit: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[audit]'
 	$(BIN)/python tools/audit.py
 
-# The paper's figures from the machines of the zoo; VIDEO=runs/copy adds a video of that training.
+# The paper's figures and those of docs/exact.md from the machines of the zoo; VIDEO=runs/copy adds a video of that training.
 gallery: $(VENV)/.figures
 	$(BIN)/python tools/gallery.py $(if $(VIDEO),--video $(VIDEO))
+	$(BIN)/python tools/exact_figures.py --measure
 	$(BIN)/python tools/readme.py
 
 readme: $(VENV)/.core

@@ -50,3 +50,9 @@ def test_the_gallery_has_what_was_drawn() -> None:
     assert pictures == {path.name for path in (ROOT / "docs" / "gallery").iterdir()}
     page = (ROOT / "docs" / "gallery.md").read_text()
     assert all(f"(gallery/{picture})" in page for picture in pictures)
+
+
+def test_the_figures_of_exact_are_those_that_were_measured() -> None:
+    path = ROOT / "results" / "exact-figures.json"
+    measured = json.loads(path.read_text())["figures"] if path.exists() else {}
+    assert {f"exact-{name}.svg" for name in measured} == {drawn.name for drawn in (ROOT / "docs").glob("exact-*.svg")}

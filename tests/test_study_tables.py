@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from written_results import ROOT, lines, result, write
 
 from lantm.paper import preset
 from lantm.tasks.programs import Programs
 from lantm.training import ModelName, TextFiles
-
-ROOT = pathlib.Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -25,41 +24,12 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Any:
     del sys.modules["study_tables"]
 
 
-def result(task: str, model: str, recipe: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    usual = {
-        "task": task,
-        "model": model,
-        "recipe": recipe,
-        "median_coarse": 55.555,
-        "solved": 7,
-        "seeds": 8,
-        "final_coarse": 90.0,
-        "final_fine": 99.0,
-        "paper": None,
-        "pass": None,
-    }
-    trained = {"device": "gpu: 1 x NVIDIA H200", "date": "2026-11-15T10:00:00+00:00"}
-    experiment = json.loads(json.dumps(preset(task, model, recipe).to_json()))  # type: ignore[arg-type]
-    content = {"rows": [{**usual, **row} for row in rows], "trained": trained, "training_seconds": 90.0}
-    return {**content, "experiment": experiment}
-
-
-def write(root: pathlib.Path, study: str, name: str, content: dict[str, Any]) -> None:
-    path = root / "results" / study / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content))
-
-
 def language_settings(model: ModelName, **changes: Any) -> dict[str, Any]:
     usual = preset("text", model)
     machine = dataclasses.replace(usual.machine, **changes)
     text = TextFiles(folder="", digest="0", vocabulary=10_000)
     experiment = dataclasses.replace(usual, first_seed=3, machine=machine, text=text)
     return json.loads(json.dumps(experiment.to_json()))
-
-
-def lines(text: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
 
 
 TESTED = {"best_test_coarse": 100.0, "best_test_fine": 100.0, "epochs_until_solved": 120.0}
@@ -116,6 +86,15 @@ def test_further_lengths(tables: Any, tmp_path: pathlib.Path) -> None:
     assert found[5] == ["double", "86/99", "", "21/90", "40.0/99.0", "50.0/99.0", "80.0/99.0"]
     full = lines(tables.every_cell(tmp_path))
     assert full[2][4:8] == ["", "40.00/99.00", "90.00/99.00", ""], "the periodic tests are at 1x and 2x"
+
+
+def test_further_lengths_leave_exact_to_its_own_table(tables: Any, tmp_path: pathlib.Path) -> None:
+    rows = [{"scale": f"{scale}x", "coarse": 100.0, "fine": 100.0} for scale in (4, 5, 8, 16)]
+    write(tmp_path, "generalisation", "copy-lantm-invnorm-exact", result("copy", "lantm-invnorm", "exact", rows))
+    assert tables.generalisation(tmp_path).startswith("Not run yet")
+    assert [row[2:4] for row in lines(tables.every_cell(tmp_path))[2:]] == [
+        ["exact", f"{scale}x"] for scale in (4, 5, 8, 16)
+    ]
 
 
 def test_tweaks(tables: Any, tmp_path: pathlib.Path) -> None:

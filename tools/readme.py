@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import bench_tables
+import exact_tables
 import gallery_pages
 import geometry_tables
 import language_tables
@@ -44,6 +45,14 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "gallery": partial(gallery_pages.overview, ROOT),
         "demo": demo,
         "generalisation": partial(study_tables.generalisation, ROOT),
+        "exact": partial(exact_tables.further, ROOT),
+    },
+    "docs/exact.md": {
+        "exact": partial(exact_tables.exact, ROOT),
+        "mechanisms": partial(exact_tables.mechanisms, ROOT),
+        "counting": partial(exact_tables.counting, ROOT),
+        "lines": partial(exact_tables.lines, ROOT),
+        "first symbol": partial(exact_tables.first_symbol, ROOT),
     },
     "docs/figures.md": {"recordings": partial(gallery_pages.recording_cost, ROOT)},
     "docs/gallery.md": {"gallery": partial(gallery_pages.every_figure, ROOT)},

@@ -23,8 +23,10 @@ Row = dict[str, Any]
 class Results:
     """The results of a study, by what its cells are labelled with: task, model, and what else tells them apart."""
 
-    def __init__(self, root: pathlib.Path, study: str):
+    def __init__(self, root: pathlib.Path, study: str, options: str = ""):
+        """`options` are those of the command that makes them."""
         self._folder, self._study = root / "results" / study, study
+        self.command = f"`lantm reproduce {study}{options}`"
         self._used: list[dict[str, Any]] = []
 
     def cells(self, recipe: str) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -39,23 +41,33 @@ class Results:
         self._used += found.values()
         return found
 
-    def recipes(self) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
-        """The same by recipe; recipes of which nothing was run are left out."""
-        return {recipe: found for recipe in RECIPES if (found := self.cells(recipe))}
+    def recipes(self, *names: str) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
+        """The same by recipe, of all or of these; recipes of which nothing was run are left out."""
+        return {recipe: found for recipe in names or RECIPES if (found := self.cells(recipe))}
 
     def table(self, head: list[str], rows: list[list[str]]) -> str:
         """A table, and where its numbers come from; one line where there are none."""
-        command = f"`lantm reproduce {self._study}`"
+        return table_of(head, rows, self)
+
+    @property
+    def origin(self) -> str:
+        """Where those that were used come from; empty if there are none."""
         if not self._used:
-            return f"Not run yet: {command} does it."
+            return ""
         devices = sorted({result["trained"]["device"] for result in self._used})
         dates = sorted({result["trained"]["date"][:10] for result in self._used})
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-        folder = f"results/{self._study}"
-        missing = f"; {NOT_RUN}: not run" if any(NOT_RUN in row for row in rows) else ""
-        changed = changed_note(rows)
-        origin = f"{command}, {folder}, {span}, trained on {'; '.join(devices)}{missing}{changed}"
-        return f"{table(head, rows)}\n\n<sub>{origin}</sub>"
+        return f"{self.command}, results/{self._study}, {span}, trained on {'; '.join(devices)}"
+
+
+def table_of(head: list[str], rows: list[list[str]], *studies: Results) -> str:
+    """A table from the results of one or more studies, and where its numbers come from."""
+    origins = [study.origin for study in studies if study.origin]
+    if not origins:
+        does = "does" if len(studies) == 1 else "do"
+        return f"Not run yet: {' and '.join(study.command for study in studies)} {does} it."
+    missing = f"; {NOT_RUN}: not run" if any(NOT_RUN in row for row in rows) else ""
+    return f"{table(head, rows)}\n\n<sub>{'; '.join(origins)}{missing}{changed_note(rows)}</sub>"
 
 
 def settings_changed(result: dict[str, Any], now: Experiment) -> bool:
@@ -84,7 +96,7 @@ def sequences(root: pathlib.Path) -> str:
         row = [task, MODEL_NAMES[model], *(_percent(figures[scale]) for scale in (1, 2))]
         for recipe in cells:
             at = [_row(cells[recipe].get((task, model)), scale) for scale in (1, 2)]
-            row += [*map(_ours, at), ", ".join(_solved(one) for one in at if one)]
+            row += [*map(ours, at), ", ".join(_solved(one) for one in at if one)]
         rows.append(row)
     return results.table(head, rows)
 
@@ -97,17 +109,15 @@ def robust(root: pathlib.Path) -> str:
         if model != "lantm-invnorm":
             continue
         scales = [_row(result, scale) for scale in (1, 2)]
-        starts = [merit for of_seed in result["best_tests_of_starts"] for merit in of_seed]
         lowest = [min(row["coarse_by_seed"]) for row in scales if row]
-        # A merit has so much for every length that is solved, from the shortest on (`Recipe.shorter_first`).
-        solving = [sum(merit >= BEYOND_ALL_SCORES * lengths for merit in starts) for lengths in (1, 2, 3)]
+        starts, solving = starts_that_solve(result, 1, 2, 3)
         rows.append(
             [
                 task,
                 *(_solved(row) for row in scales if row),
                 *(f"{low:.1f}%" for low in lowest),
                 *(_solved(row) for row in result["final"]),
-                f"{solving[0]} of {len(starts)}",
+                f"{solving[0]} of {starts}",
                 *map(str, solving[1:]),
             ]
         )
@@ -117,9 +127,9 @@ def robust(root: pathlib.Path) -> str:
 
 
 def generalisation(root: pathlib.Path) -> str:
-    """InvNorm at 4x, 5x and 8x."""
+    """InvNorm at 4x, 5x and 8x; the recipe `exact`, which goes further, has tables of its own (exact_tables.py)."""
     results = Results(root, "generalisation")
-    cells = results.recipes()
+    cells = results.recipes("paper", "robust")
     scales = (4, 5, 8)
     head = ["task"]
     for whose in ("paper", *(f"ours, `{recipe}`" for recipe in cells)):
@@ -128,7 +138,7 @@ def generalisation(root: pathlib.Path) -> str:
     for labels, figures in FURTHER.items():
         row = [labels[0], *(_percent(figures.get(scale)) for scale in scales)]
         for recipe in cells:
-            row += [_ours(_row(cells[recipe].get(labels), scale)) for scale in scales]
+            row += [ours(_row(cells[recipe].get(labels), scale)) for scale in scales]
         rows.append(row)
     return results.table(head, rows)
 
@@ -165,7 +175,7 @@ def tweaks(root: pathlib.Path) -> str:
             short, long = (_row(result, scale) for scale in (1, 2))
             if short and long:
                 solved = [_solved(short), _plain(short["epochs_until_solved"]), _solved(long)]
-                beyond = [_ours(long), _cut_off(long, "median_coarse")]
+                beyond = [ours(long), cut_off(long, "median_coarse")]
                 rows.append([recipe, task, variation.replace("-", " "), *solved, *beyond])
     return results.table(head, rows)
 
@@ -173,7 +183,7 @@ def tweaks(root: pathlib.Path) -> str:
 def programs(root: pathlib.Path) -> str:
     """All six kinds and small loops alone, three models."""
     results = Results(root, "programs")
-    cells = results.recipes()
+    cells = results.recipes("paper", "robust")
     head = ["programs", "model", "paper"]
     for recipe in cells:
         head += [f"ours, `{recipe}`", "median of seeds", "seeds that solve it"]
@@ -183,7 +193,7 @@ def programs(root: pathlib.Path) -> str:
         for recipe in cells:
             result = next((one for labels, one in cells[recipe].items() if labels[1:] == (model, kinds)), None)
             one = _row(result, 1)
-            row += [_ours(one), *([_cut_off(one, "median_coarse", "median_fine"), _solved(one)] if one else ["", ""])]
+            row += [ours(one), *([cut_off(one, "median_coarse", "median_fine"), _solved(one)] if one else ["", ""])]
         rows.append(row)
     return results.table(head, rows)
 
@@ -194,10 +204,21 @@ def table(head: list[str], rows: Iterable[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _row(result: dict[str, Any] | None, scale: int) -> Row | None:
-    """What a result says of a scale; nothing when it was not run there."""
+def row_of(result: dict[str, Any] | None, test: str) -> Row | None:
+    """What a result says of a test, such as 1x or 2x hard; nothing when it was not run there."""
     rows = result["rows"] if result else []
-    return next((row for row in rows if row["scale"] == f"{scale}x"), None)
+    return next((row for row in rows if row["scale"] == test), None)
+
+
+def starts_that_solve(result: dict[str, Any], *tests: int) -> tuple[int, list[int]]:
+    """The number of single starts, and how many of them solve each number of tests, from the first on."""
+    merits = [merit or 0.0 for of_seed in result["best_tests_of_starts"] for merit in of_seed]
+    # A merit has so much for every test that is solved, from the shortest lengths on (`Recipe.shorter_first`).
+    return len(merits), [sum(merit >= BEYOND_ALL_SCORES * number for merit in merits) for number in tests]
+
+
+def _row(result: dict[str, Any] | None, scale: int) -> Row | None:
+    return row_of(result, f"{scale}x")
 
 
 def _full_row(result: dict[str, Any], row: Row) -> list[str]:
@@ -223,16 +244,16 @@ def _percent(figures: Figures | None) -> str:
     return f"{figures['coarse']}/{figures['fine']}" if figures else ""
 
 
-def _cut_off(row: Row, *scores: str) -> str:
+def cut_off(row: Row, *scores: str) -> str:
     """Percents cut off, not rounded, so that 100.0 is all of them."""
     return "/".join(f"{math.floor(10 * row[score] + 1e-6) / 10:.1f}" for score in scores)
 
 
-def _ours(row: Row | None) -> str:
+def ours(row: Row | None) -> str:
     """Bold where it is at least the paper's."""
     if row is None:
         return NOT_RUN
-    figures = _cut_off(row, "coarse", "fine")
+    figures = cut_off(row, "coarse", "fine")
     mark = f" {CHANGED}" if row.get("changed") else ""
     return (f"**{figures}**" if row["pass"] else figures) + mark
 
