@@ -83,7 +83,7 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("zoo add nowhere --problems 0", ["problems", "from 1"]),
         ("zoo copy", ["Unrecognized", "copy"]),
         ("reproduce", ["STUDY is missing"]),
-        ("reproduce sequence", ["unknown study 'sequence'", "sequences, generalisation, tweaks"]),
+        ("reproduce sequence", ["unknown study 'sequence'", "sequences, generalisation, mechanisms, tweaks"]),
         ("reproduce sequences --recipe cake", ["unknown recipe 'cake'", "robust"]),
         ("reproduce sequences --only cpoy", ["--only cpoy chooses nothing", "copy, reverse"]),
         ("reproduce sequences --models gru", ["--models gru chooses nothing", "lstm"]),
