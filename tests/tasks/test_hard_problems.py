@@ -87,7 +87,7 @@ def test_all_kinds_occur_and_are_known(task: Task) -> None:
         np.testing.assert_array_equal(mixed.targets[:, rows], alone.targets[:, rows])
 
 
-@every_task
+@pytest.mark.parametrize("task", [Copy(), Addition(), Programs()])
 def test_one_compilation_serves_seeds_and_lengths(task: Task) -> None:
     traces = collections.Counter[str]()
 
@@ -105,7 +105,7 @@ def test_one_compilation_serves_seeds_and_lengths(task: Task) -> None:
     assert traces["once"] == 1
 
 
-@every_task
+@pytest.mark.parametrize("task", [Copy(), Addition(), Programs()])
 def test_a_problem_depends_neither_on_capacity_nor_on_batch_size(task: Task) -> None:
     for kind in (None, *task.hard_kinds):
         small = jax.device_get(task.sample_hard(KEY, 3, 4, 4, kind))

@@ -48,7 +48,7 @@ def test_batches_are_mixed_problem_by_problem(task: Task, length: int | jax.Arra
 def test_a_share_of_the_problems_is_hard(mixed_lengths: bool) -> None:
     """Those that are not are the very problems that are drawn without hard ones."""
     shares = []
-    for at in range(8):
+    for at in range(4):
         random = taken(COPY, at, mixed_lengths=mixed_lengths)
         some = taken(COPY, at, hard_share=0.25, mixed_lengths=mixed_lengths)
         every = taken(COPY, at, hard_share=1.0, mixed_lengths=mixed_lengths)
@@ -56,7 +56,7 @@ def test_a_share_of_the_problems_is_hard(mixed_lengths: bool) -> None:
         is_random, is_hard = ((some.inputs == other.inputs).all(axis=0) for other in (random, every))
         assert (is_random | is_hard).all()
         shares.append(is_hard.mean())
-    assert np.mean(shares) == pytest.approx(0.25, abs=0.08)
+    assert np.mean(shares) == pytest.approx(0.25, abs=0.1)
     assert len(set(shares)) > 1, "drawn problem by problem"
 
 
