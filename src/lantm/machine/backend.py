@@ -55,8 +55,7 @@ SERVED = Served(
     cells=128,
     memory_width=128,
 )
-"""Machines that `python -m benchmarks.kernel_parity` compares with the loops on a GPU; results/kernel-parity.json has
-the cases that were compared so far."""
+"""Machines that `python -m benchmarks.kernel_parity` compares with the loops on a GPU: results/kernel-parity.json."""
 
 # Names of `jax.default_matmul_precision` under which JAX itself rounds to TF32 or less on a GPU.
 _ROUNDED = (None, "default", "high", "bfloat16", "tensorfloat32", "TF32_TF32_F32")
