@@ -44,7 +44,7 @@ ROUNDING = {"highest": 2.0**-24, "tensorfloat32": 2.0**-11}
 NUDGES = 8
 _FOUND = tuple(prefix + name for prefix in ("", "loops, ", "nudged, ") for name in PRECISIONS)
 # With a bound that the cells of fresh machines reach.
-EXACT = {"settle_reads": True, "cell_bound": 0.2, "controller_overshoot": 0.1, "write_end": True}
+EXACT = {"settle_reads": True, "cell_bound": 0.2, "controller_overshoot": 0.1, "settle_cells": 0.02, "write_end": True}
 
 
 def cases() -> Iterator[dict[str, Any]]:

@@ -28,6 +28,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "settle_reads": {"settle_reads": True},
     "cell_bound": {"cell_bound": 1.0},
     "controller_overshoot": {"controller_overshoot": 0.1},
+    "settle_cells": {"cell_bound": 1.0, "settle_cells": 0.02},
     "write_end": {"write_end": True},
 }
 

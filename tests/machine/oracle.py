@@ -42,12 +42,23 @@ def softplus(x: Vector) -> Vector:
 # The controller.
 
 
-def lstm_cell(z: Vector, cell: Vector, bound: float | None = None, overshoot: float = 0.0) -> tuple[Vector, Vector]:
-    """The hidden state and the cell after the gates' 4n numbers: input, forget, output, candidate."""
+def lstm_cell(
+    z: Vector,
+    cell: Vector,
+    bound: float | None = None,
+    overshoot: float = 0.0,
+    displacement: Callable[[Vector], Vector] | None = None,
+) -> tuple[Vector, Vector]:
+    """The hidden state and the cell after the gates' 4n numbers: input, forget, output, candidate.
+
+    The displacement is that of cells that settle.
+    """
     i, f, o, g = np.split(z, 4)
     cell = stretched(f, overshoot) * cell + stretched(i, overshoot) * np.tanh(g)
     if bound is not None:
         cell = np.clip(cell, -bound, bound)
+    if displacement is not None:
+        cell = cell + displacement(cell)
     return stretched(o, overshoot) * np.tanh(cell), cell
 
 
@@ -234,10 +245,10 @@ def lantm_step(
     state: State,
     symbol: int,
     may_write: bool,
-    displacements: list[Vector] | None = None,
+    like: SimpleNamespace | None = None,
 ) -> tuple[State, SimpleNamespace]:
     """One time step of one problem: what is carried on, and what there is to be looked at."""
-    state, seen = layer_step(parameters, config, state, parameters.embedding[symbol], may_write, displacements)
+    state, seen = layer_step(parameters, config, state, parameters.embedding[symbol], may_write, like)
     seen.logits = state.hidden @ parameters.readout.weight + parameters.readout.bias
     return state, seen
 
@@ -248,17 +259,33 @@ def layer_step(
     state: State,
     x: Vector,
     may_write: bool,
-    displacements: list[Vector] | None = None,
+    like: SimpleNamespace | None = None,
 ) -> tuple[State, SimpleNamespace]:
     """The same of the layer inside, which is given vectors.
 
-    Read heads that settle are displaced to a memory, or by `displacements`, if given, wherever that leads: the gradient
-    that goes straight through is that of a machine whose displacements are constants.
+    Read heads that settle are displaced to a memory, and cells towards -bound, 0 or bound; or both as in the step
+    `like`, if given, wherever that leads: the gradient that goes straight through is that of a machine whose
+    displacements are constants.
     """
     controller = parameters.layer.controller
     z = x @ controller.inputs.weight + controller.inputs.bias
     z = z + np.concatenate([state.reading, state.hidden]) @ controller.recurrent
-    hidden, cell = lstm_cell(z, state.cell, config.cell_bound, config.controller_overshoot)
+    cell_displacements: Vector | None = None if like is None else like.cell_displacements
+
+    def displacement(cell: Vector) -> Vector:
+        nonlocal cell_displacements
+        if cell_displacements is None:
+            missing = config.cell_bound * np.round(cell / config.cell_bound) - cell
+            cell_displacements = np.clip(missing, -config.settle_cells, config.settle_cells)
+        return cell_displacements
+
+    hidden, cell = lstm_cell(
+        z,
+        state.cell,
+        config.cell_bound,
+        config.controller_overshoot,
+        displacement if config.settle_cells else None,
+    )
 
     said = emission(parameters, config, hidden)
     readers, writers = config.read_heads, config.write_heads
@@ -290,6 +317,7 @@ def layer_step(
     reading = np.concatenate(readings)
     keys, actions = [head.key for head in moved], [head.action for head in moved]
     settled = [settles_on(key, remembered) for key in keys[:readers]] if config.settle_reads else []
+    displacements: list[Vector] | None = None if like is None else like.displacements
     if displacements is None:
         displacements = [np.zeros_like(key) for key in keys]
         for head, slot in enumerate(settled):
@@ -307,6 +335,7 @@ def layer_step(
         read_weights=weights,  # for each read head, by the number of the memory
         written=new,
         displacements=displacements,
+        cell_displacements=cell_displacements,
         settled_on=[-1 if slot is None else slot.number for slot in settled] if config.settle_reads else None,
     )
     return State(hidden, cell, reading, ends, actions, remembered, state.written + len(new)), seen
@@ -326,14 +355,14 @@ def run_lantm_problem(
 ) -> Run:
     """One problem; nothing is written from step `writes` on, which is its first end-of-input symbol, or after it.
 
-    Heads that settle are displaced as in the run `like`, if that is given.
+    Heads and cells that settle are displaced as in the run `like`, if that is given.
     """
     writes += config.write_end
     state = lantm_start(parameters, config)
     steps, written = [], list(state.memory)
     for time, symbol in enumerate(symbols):
-        displacements = None if like is None else like.steps[time].displacements
-        state, seen = lantm_step(parameters, config, state, symbol, time < writes, displacements)
+        step = None if like is None else like.steps[time]
+        state, seen = lantm_step(parameters, config, state, symbol, time < writes, step)
         steps.append(seen)
         written.extend(seen.written)
     return Run(steps, written, state)

@@ -41,7 +41,12 @@ CONFIGURATIONS = {
     "rotation": small_lantm(weighting="softmax[temperature=0.7]", geometry="rotation", squash_vectors="sigmoid"),
     "spiral": small_lantm(geometry="scaling-rotation", normalise_steps=False),
     "settles": small_lantm(
-        settle_reads=True, cell_bound=0.4, controller_overshoot=0.2, write_end=True, **SEVERAL_HEADS
+        settle_reads=True,
+        cell_bound=0.4,
+        controller_overshoot=0.2,
+        settle_cells=0.05,
+        write_end=True,
+        **SEVERAL_HEADS,
     ),
     "settles, softmax": small_lantm(settle_reads=True, cell_bound=0.3, tied_read_heads=1, **SOFTMAX),
 }
@@ -56,7 +61,7 @@ def dot(left: Model, right: Model) -> float:
 def slope(model: Model, batch: Batch, direction: Model, small: float = 1e-3) -> float:
     """How the oracle's loss changes along the direction, by central differences of the fourth order.
 
-    Heads that settle are displaced as they are at `model`: their gradients go straight through.
+    Heads and cells that settle are displaced as they are at `model`: their gradients go straight through.
     """
     like = oracle.run_problems(model, model.config, batch)
 
@@ -106,7 +111,13 @@ def test_steep_losses_have_finite_gradients(name: str) -> None:
 
 # Against plain autodiff.
 
-SETTLES = {"settle_reads": True, "cell_bound": 0.5, "controller_overshoot": 0.1, "write_end": True}
+SETTLES = {
+    "settle_reads": True,
+    "cell_bound": 0.5,
+    "controller_overshoot": 0.1,
+    "settle_cells": 0.1,
+    "write_end": True,
+}
 FEATURES = [
     {},
     {**SEVERAL_HEADS, "read_sees_write": True, "memory_limit": 6, "memory_drop": 4},

@@ -25,7 +25,7 @@ SWITCHES: list[dict] = [
     {"geometry": "translation-3", "weighting": "softmax[renormalise=true]"},
     {"geometry": "scaling-rotation", "squash_vectors": "sigmoid", "weighting": "invnorm[renormalise=true]"},
     SEVERAL_HEADS,
-    {"settle_reads": True, "cell_bound": 0.5, "write_end": True},
+    {"settle_reads": True, "cell_bound": 0.5, "settle_cells": 0.05, "write_end": True},
     SEVERAL_HEADS | {"settle_reads": True, "write_end": True, "read_sees_write": True},
     SEVERAL_HEADS | {"weighting": "softmax", "settle_reads": True, "tied_read_heads": 1, "geometry": "translation-1"},
     SEVERAL_HEADS | {"weighting": "softmax", "read_sees_write": True, "initial_slot": False},

@@ -40,7 +40,13 @@ CONFIGURATIONS = {
     ),
     "it forgets, on a sphere": small_lantm(geometry="sphere", memory_limit=8, memory_drop=3, read_sees_write=True),
     "exact": small_lantm(
-        read_heads=2, tied_read_heads=1, settle_reads=True, cell_bound=0.5, controller_overshoot=0.1, write_end=True
+        read_heads=2,
+        tied_read_heads=1,
+        settle_reads=True,
+        cell_bound=0.5,
+        controller_overshoot=0.1,
+        settle_cells=0.1,
+        write_end=True,
     ),
     "exact, in three dimensions, it forgets": small_lantm(
         geometry="translation-3", weighting="softmax", settle_reads=True, cell_bound=0.3, memory_limit=9, memory_drop=4

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from agreement import SEVERAL_HEADS, assert_agrees, build, loss_and_gradient, problems, small_lantm, small_lstm
 
+from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig, Model, Output
+from lantm.machine.controller import CellKind, lstm_cell
 from lantm.machine.gates import opened
 
 pytestmark = pytest.mark.usefixtures("double_precision")
@@ -56,6 +58,7 @@ SWITCHES: list[tuple[dict, dict]] = [
     ({}, {"settle_reads": True}),
     ({}, {"cell_bound": 0.4}),
     ({}, {"controller_overshoot": 0.2}),
+    ({"cell_bound": 0.4}, {"settle_cells": 0.1}),
     ({}, {"write_end": True}),
     ({"read_sees_write": True, "write_end": True}, {"settle_reads": True}),
     (SOFTMAX | SEVERAL_HEADS | {"geometry": "scaling-rotation"}, {"settle_reads": True}),
@@ -261,3 +264,28 @@ def test_gates_that_overshoot_close_and_open_for_good() -> None:
     assert gate(jax.numpy.array([-3.0, 3.0])).tolist() == [0, 1]
     slopes = jax.vmap(jax.grad(gate))(np.array([-3.0, 0.0, 3.0]))
     np.testing.assert_allclose(slopes, [0, 1.2 / 4, 0])
+
+
+def test_cells_settle_on_the_bound_or_on_nothing() -> None:
+    kind = CellKind(bound=2.0, settling=0.25)
+    before = np.array([-2.0, -1.875, -1.5, -1.125, -0.75, -0.125, 0.0, 0.125, 0.875, 1.125, 1.5, 1.875, 2.0])
+    after = [-2.0, -2.0, -1.75, -1.375, -0.5, 0.0, 0.0, 0.0, 0.625, 1.375, 1.75, 2.0, 2.0]
+    assert kind.settled(jax.numpy.asarray(before)).tolist() == after
+
+
+@pytest.mark.parametrize(("settling", "kept"), [(0.0, 0.99**500), (0.02, 1.0)])
+def test_what_leaks_through_a_gate_is_restored(settling: float, kept: float) -> None:
+    """A forget gate of 0.99, and nothing that is let in."""
+    open_by = np.log(0.99 / 0.01)
+    preactivation = jax.numpy.array([-100.0, open_by, 0.0, 0.0])
+    cell = jax.numpy.ones(1)
+    for _ in range(500):
+        cell = lstm_cell(preactivation, cell, CellKind(bound=1.0, settling=settling))[0].cell
+    np.testing.assert_allclose(cell, kept, rtol=1e-3)
+
+
+def test_cells_without_a_bound_have_nothing_to_settle_on() -> None:
+    with pytest.raises(LantmError, match="give cell_bound too"):
+        LantmConfig(settle_cells=0.02)
+    with pytest.raises(LantmError, match="settle_cells is -1"):
+        LantmConfig(cell_bound=1.0, settle_cells=-1)

@@ -14,7 +14,6 @@ from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.report import plain_table
 from lantm.trained import Trained, load_file, promote, usual_name, zoo
-from lantm.training import RunFolder
 from lantm.weight_files import SUFFIX
 
 
@@ -36,14 +35,14 @@ class Arguments:
 
 @dataclasses.dataclass(frozen=True)
 class AddArguments:
-    """Put the best machine of a run into the zoo, in the place of the one that has its name.
+    """Put the best machine of a run, or that of a file, into the zoo, in the place of the one that has its name.
 
     The seed is chosen on some fresh problems and scored on others; the file says what it was trained by, and
     where.
     """
 
     run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
-    """The run folder."""
+    """The run folder, or the file of a machine."""
     seed: int | None = None
     """Which seed's machine; by default the one with the best mean score, by the recipe's `select_by`."""
     name: str | None = None
@@ -79,7 +78,7 @@ def main(arguments: list[str]) -> int:
 def _add(chosen: AddArguments) -> int:
     if chosen.problems < 1:
         raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
-    run, shelf = open_trained(RunFolder.open(chosen.run).path, chosen.data), chosen.shelf or zoo.SHELF
+    run, shelf = open_trained(chosen.run, chosen.data), chosen.shelf or zoo.SHELF
     name = chosen.name or usual_name(run.experiment)
     before = shelf / f"{name}{SUFFIX}"
     shown = [("before", load_file(before))] if before.exists() else []

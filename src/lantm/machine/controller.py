@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from lantm.errors import LantmError
@@ -50,12 +51,40 @@ class CellKind:
     """Cells are cut off at +- this: they cannot count."""
     overshoot: float = 0.0
     """Gates are stretched by this much, so that they open and close fully: a cell can be kept exactly."""
+    settling: float = 0.0
+    """Cells move by up to this much per step to the nearest of - bound, 0 and + bound: what has leaked is restored."""
 
     def __post_init__(self) -> None:
         if self.bound is not None and not 0 < self.bound < math.inf:
             raise LantmError(f"cell_bound is {self.bound}: give a number above 0, or none")
         if not 0 <= self.overshoot < math.inf:
             raise LantmError(f"controller_overshoot is {self.overshoot}: give a number from 0 on")
+        if not 0 <= self.settling < math.inf:
+            raise LantmError(f"settle_cells is {self.settling}: give a number from 0 on")
+        if self.settling and self.bound is None:
+            raise LantmError("settle_cells is for cells with a bound: give cell_bound too, such as 1")
+
+    def bounded(self, cell: Float[Array, "*batch cells"]) -> Float[Array, "*batch cells"]:
+        """The cell within its bound; it has no gradient where it is cut off."""
+        if self.bound is None:
+            return cell
+        return jnp.where(jnp.abs(cell) < self.bound, cell, jnp.where(cell < 0, -self.bound, self.bound))
+
+    def settled(self, cell: Float[Array, "*batch cells"]) -> Float[Array, "*batch cells"]:
+        """A bounded cell after settling; that its gradient goes straight through is for the caller to see to."""
+        if self.bound is None or not self.settling:
+            return cell
+        nearest = jnp.where(cell > self.bound / 2, self.bound, jnp.where(cell < -self.bound / 2, -self.bound, 0.0))
+        missing = nearest - cell
+        return jnp.where(
+            jnp.abs(missing) < self.settling, nearest, cell + jnp.where(missing < 0, -self.settling, self.settling)
+        )
+
+    def pull(
+        self, cotangent: Float[Array, "*batch cells"], cell: Float[Array, "*batch cells"]
+    ) -> Float[Array, "*batch cells"]:
+        """The cotangent of a cell before it was bounded and settled, from that of what it became."""
+        return cotangent if self.bound is None else jnp.where(jnp.abs(cell) < self.bound, cotangent, 0)
 
 
 def lstm_cell(
@@ -72,15 +101,10 @@ def lstm_cell(
         [opened(preactivation[..., : 3 * cells], kind.overshoot), jnp.tanh(preactivation[..., 3 * cells :])], axis=-1
     )
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
-    cell = forget_gate * cell + input_gate * candidate
-    if kind.bound is not None:
-        cell = bounded(cell, kind.bound)
+    cell = kind.bounded(forget_gate * cell + input_gate * candidate)
+    if kind.settling:  # the bracket is 0, with the gradient of the cell
+        cell = lax.stop_gradient(kind.settled(cell)) + (cell - lax.stop_gradient(cell))
     return CellState(output_gate * jnp.tanh(cell), cell), gates
-
-
-def bounded(cell: Float[Array, "*batch cells"], bound: float) -> Float[Array, "*batch cells"]:
-    """The cell within +- `bound`; it has no gradient where it is cut off."""
-    return jnp.where(jnp.abs(cell) < bound, cell, jnp.where(cell < 0, -bound, bound))
 
 
 def lstm_cell_backward(
@@ -97,8 +121,7 @@ def lstm_cell_backward(
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     squashed = jnp.tanh(cell)
     d_cell = cotangent.cell + cotangent.hidden * output_gate * (1 - squashed**2)
-    if kind.bound is not None:
-        d_cell = jnp.where(jnp.abs(cell) < kind.bound, d_cell, 0)
+    d_cell = kind.pull(d_cell, forget_gate * before + input_gate * candidate)
     d_preactivation = jnp.concatenate(
         [
             pull_gate(d_cell * candidate, input_gate, kind.overshoot),

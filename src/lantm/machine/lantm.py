@@ -54,6 +54,8 @@ class LantmConfig:
     """Cut the cells of the controller off at +- this, so that they cannot count."""
     controller_overshoot: float = 0.0
     """Stretch the controller's own gates likewise, so that a cell can be kept exactly."""
+    settle_cells: float = 0.0
+    """Move the cells by up to this much per step to the nearest of - bound, 0 and + bound: leaks are restored."""
     write_end: bool = False
     """Write in the first step after the input too, so that the end of the input is in the memory."""
     initial_slot: bool = True
@@ -110,7 +112,7 @@ class LantmConfig:
     @property
     def cell(self) -> CellKind:
         """The controller's cells."""
-        return CellKind(self.cell_bound, self.controller_overshoot)
+        return CellKind(self.cell_bound, self.controller_overshoot, self.settle_cells)
 
     @property
     def policy(self) -> Policy:

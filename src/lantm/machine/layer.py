@@ -85,6 +85,7 @@ class LieAccess(eqx.Module):
         settle_reads: bool = False,
         cell_bound: float | None = None,
         controller_overshoot: float = 0.0,
+        settle_cells: float = 0.0,
         write_end: bool = False,
         initial_slot: bool = True,
         squash_vectors: Literal["tanh", "sigmoid"] = "tanh",
@@ -121,9 +122,11 @@ class LieAccess(eqx.Module):
             settle_reads=settle_reads,
         )
         self.policy, self.write_end = forgetting(memory_limit, memory_drop), write_end
-        if controller is not None and (cell_bound is not None or controller_overshoot):
+        kind = CellKind(cell_bound, controller_overshoot, settle_cells)
+        if controller is not None and kind != CellKind():
             raise LantmError(
-                "cell_bound and controller_overshoot are for the LSTM: do the same in the step of your own controller"
+                "cell_bound, controller_overshoot and settle_cells are for the LSTM: "
+                "do the same in the step of your own controller"
             )
         # The first and the fourth key draw what a model around the layer adds: its embedding and its readout.
         _, controller_key, heads_key, _, start_key = jax.random.split(key, 5)
@@ -143,7 +146,7 @@ class LieAccess(eqx.Module):
             start,
             range_of["controller"],
             forget_bias,
-            CellKind(cell_bound, controller_overshoot),
+            kind,
         )
         self.heads = Linear(self.controller.size, self.access.emission_size, heads_key, range_of["heads"])
         first_reading, head_keys = uniform(reading), uniform(self.access.heads, geometry.raw_key_size)

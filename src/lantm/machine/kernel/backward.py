@@ -121,8 +121,7 @@ def backward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
         new_cell = block.row(saved.cell, t + 1, every, size=cells, padded=block.cells)
         squashed = jnp.tanh(new_cell)
         d_cell = d_cell + d_hidden * out * (1 - squashed * squashed)
-        if machinery.cell.bound is not None:
-            d_cell = jnp.where(jnp.abs(new_cell) < machinery.cell.bound, d_cell, 0)
+        d_cell = machinery.cell.pull(d_cell, forget * old_cell + gate * new)
         d_sums = [
             pull_gate(d_cell * new, gate, machinery.cell.overshoot),
             pull_gate(d_cell * old_cell, forget, machinery.cell.overshoot),

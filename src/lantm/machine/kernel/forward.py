@@ -8,7 +8,6 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jaxtyping import Array
 
-from lantm.machine.controller import bounded
 from lantm.machine.gates import opened
 from lantm.machine.kernel.block import Block, within
 from lantm.machine.kernel.heads import move
@@ -53,9 +52,7 @@ def forward_kernel(machinery: Machinery, sizes: Sizes, *refs: Any) -> None:
             total = block.row(inputs, t, every, g, size=cells, padded=block.cells) + share
             gates.append(jnp.tanh(total) if g == 3 else opened(total, machinery.cell.overshoot))
             block.put_row(saved.gates, gates[g], t, every, g, size=cells)
-        cell = gates[1] * cell + gates[0] * gates[3]
-        if machinery.cell.bound is not None:
-            cell = bounded(cell, machinery.cell.bound)
+        cell = machinery.cell.settled(machinery.cell.bounded(gates[1] * cell + gates[0] * gates[3]))
         hidden = gates[2] * jnp.tanh(cell)
         block.put_row(saved.hidden, hidden, t + 1, every, size=cells)
         scalars, vectors = weights.emission(t + 1, saved.hidden, hidden)
