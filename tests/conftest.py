@@ -65,7 +65,7 @@ def pytest_collection_finish() -> None:
     """Tracing makes many objects: the collector goes over them seldom, and never over those of imported modules."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(50_000, 10, 5)
 
 
 TINY_RECIPE = Recipe(learning_rate=0.01, epochs=6, batches=2, batch_size=4, test_every=2, test_batches=2)

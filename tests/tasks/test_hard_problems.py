@@ -17,11 +17,13 @@ TASKS = [Copy(), Reverse(), BigramFlip(), BigramFlip(unit="bigrams"), Double(), 
 every_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.name}{vars(task).get('unit', '')}")
 KEY = jax.random.key(18)
 LONGEST = 32
+BATCH = 256
 
 
-def hard(task: Task, length: int | jax.Array, kind: str | None = None, batch_size: int = 16) -> Batch:
+def hard(task: Task, length: int | jax.Array, kind: str | None = None) -> Batch:
+    """Always as many, so that one program per task draws them."""
     longest = 7 if isinstance(task, Programs) else LONGEST
-    return jax.device_get(task.sample_hard(KEY, batch_size, length, longest, kind))
+    return jax.device_get(task.sample_hard(KEY, BATCH, length, longest, kind))
 
 
 def given(task: Task, batch: Batch, row: int) -> list[str]:
@@ -77,11 +79,11 @@ def test_answers_are_those_of_plain_python(task: Task) -> None:
 
 @every_task
 def test_all_kinds_occur_and_are_known(task: Task) -> None:
-    kinds = np.asarray(task.draw_kinds(KEY, 256))
+    kinds = np.asarray(task.draw_kinds(KEY, BATCH))
     assert set(kinds) == set(range(len(task.hard_kinds)))
-    mixed = hard(task, 4, batch_size=256)
+    mixed = hard(task, 4)
     for number, kind in enumerate(task.hard_kinds):
-        alone = hard(task, 4, kind, batch_size=256)
+        alone = hard(task, 4, kind)
         rows = kinds == number
         np.testing.assert_array_equal(mixed.inputs[:, rows], alone.inputs[:, rows])
         np.testing.assert_array_equal(mixed.targets[:, rows], alone.targets[:, rows])
@@ -116,9 +118,9 @@ def test_a_problem_depends_neither_on_capacity_nor_on_batch_size(task: Task) -> 
 @pytest.mark.parametrize("task", [Copy(), Addition(), Programs()])
 def test_every_problem_may_have_its_own_length(task: Task) -> None:
     lengths = [2, 6, 3, 4]
-    mixed = hard(task, jnp.array(lengths), batch_size=4)
+    mixed = hard(task, jnp.array(lengths * (BATCH // 4)))
     for row, length in enumerate(lengths):
-        assert given(task, mixed, row) == given(task, hard(task, length, batch_size=4), row)
+        assert given(task, mixed, row) == given(task, hard(task, length), row)
 
 
 def runs_of(text: str) -> list[int]:
