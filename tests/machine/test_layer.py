@@ -115,7 +115,12 @@ EVERY_KIND = [
 ]
 
 
-@pytest.mark.parametrize("changes", EVERY_KIND, ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    # The first four have all weightings and features.
+    [pytest.param(kind, marks=pytest.mark.thorough if at >= 4 else ()) for at, kind in enumerate(EVERY_KIND)],
+    ids=str,
+)
 def test_two_halves_are_one_run(changes: dict) -> None:
     """Outputs, what is carried on, and gradients."""
     layer, xs = small_layer(**changes), sequences(1)[0]

@@ -1,6 +1,7 @@
 """Hard problems: every kind against plain Python, with the property that its name promises."""
 
 import collections
+import functools
 import itertools
 from collections.abc import Callable
 from typing import ClassVar
@@ -27,7 +28,13 @@ def hard(task: Task, length: int | jax.Array, kind: str | None = None) -> Batch:
 
 
 def given(task: Task, batch: Batch, row: int) -> list[str]:
-    return [task.symbol_name(int(symbol)) for symbol in batch.inputs[1 : int(batch.writes[row]), row]]
+    names = symbol_names(task)
+    return [names[symbol] for symbol in batch.inputs[1 : int(batch.writes[row]), row]]
+
+
+@functools.cache
+def symbol_names(task: Task) -> list[str]:
+    return [task.symbol_name(symbol) for symbol in range(task.vocabulary)]
 
 
 def as_written(task: Task, names: list[str]) -> str:
@@ -71,10 +78,12 @@ def test_answers_are_those_of_plain_python(task: Task) -> None:
             text = as_written(task, given(task, batch, row))
             answer = batch.targets[batch.mask[:, row], row]
             assert task.decode_answer(answer) == task.expected(text), (kind, length, text)
-            alone = task.encode(text)
-            np.testing.assert_array_equal(answer, alone.targets[alone.mask], err_msg=f"{kind} {length} {text}")
             if not isinstance(task, Programs):
-                assert alone.writes[0] == batch.writes[row] == 1 + task.input_size(length)
+                assert batch.writes[row] == 1 + task.input_size(length)
+            if row < 2:  # as a person's problem it is the same
+                alone = jax.device_get(task.encode(text))
+                np.testing.assert_array_equal(answer, alone.targets[alone.mask], err_msg=f"{kind} {length} {text}")
+                assert alone.writes[0] == batch.writes[row]
 
 
 @every_task
