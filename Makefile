@@ -5,29 +5,34 @@ BIN := $(VENV)/bin
 DEMO ?= runs/demo
 PYTHONS := 3.11 3.12 3.13
 
-.PHONY: demo test test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability audit gallery readme clean
+.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability audit gallery readme clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
 
-test: lint $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# The same on every Python that is found, on the PATH or under pyenv, each in a virtual environment of its own.
+test: lint $(VENV)/.test
+	$(PYTEST) -m 'not thorough'
+
+test-thorough: lint $(VENV)/.test
+	$(PYTEST)
+
+# All tests on every Python that is found, on the PATH or under pyenv, each in a virtual environment of its own.
 test-all: $(PYTHONS:%=test-on-%)
 
 $(PYTHONS:%=test-on-%): test-on-%:
 	@for python in python$* $$(ls -d $(HOME)/.pyenv/versions/$*.*/bin/python 2>/dev/null); do \
 	  if $$python -c '' 2>/dev/null; then \
 	    echo "Python $*: $$python"; \
-	    exec $(MAKE) --no-print-directory test VENV=.venv-$* PYTHON=$$python; \
+	    exec $(MAKE) --no-print-directory test-thorough VENV=.venv-$* PYTHON=$$python; \
 	  fi; \
 	done; \
 	echo "Python $*: not found, skipped"
 
 # The same tests, slower, and which lines they reach.
 coverage: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov=lantm --cov-report=term
+	$(PYTEST) -m 'not thorough' --cov=lantm --cov-report=term
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

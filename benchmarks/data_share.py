@@ -34,7 +34,7 @@ def draw_epoch(material: Material, seed: Int[Array, ""], epoch: Int[Array, ""]) 
     """The problems of an epoch, as training draws them, and a number that depends on all of them."""
 
     def step(total: Array, at: Array) -> tuple[Array, None]:
-        batch = material.take(material.data, seed, epoch, at)
+        batch = material.lessons.take(material.data, seed, epoch, at)
         return total + sum(jnp.sum(leaf, dtype="int32") for leaf in jax.tree.leaves(batch)), None
 
     return lax.scan(step, jnp.zeros((), jnp.int32), jnp.arange(material.batches))[0]
@@ -46,8 +46,8 @@ def measure(experiment: Experiment, repetitions: int) -> dict[str, Any]:
     material = make_material(experiment, task)
     mesh = device_mesh(experiment.seeds)
     seeds = place(jnp.arange(experiment.seeds, dtype=jnp.int32), mesh)
-    learners = over_seeds(partial(begin, experiment, material, task.vocabulary), mesh)(seeds)
-    train = over_seeds(partial(train_batches, recipe, material), mesh)
+    learners = over_seeds(partial(begin, experiment.machine, material.lessons, task.vocabulary), mesh)(seeds)
+    train = over_seeds(partial(train_batches, material.lessons), mesh)
     draw = over_seeds(partial(draw_epoch, material), mesh)
     epoch, first, end = (jnp.asarray(number, jnp.int32) for number in (recipe.epochs, 0, recipe.batches))
     contenders = {

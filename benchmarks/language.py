@@ -52,7 +52,7 @@ def throughput(model: str, seeds: int, pieces: int, calls: int) -> dict[str, Any
     loading = time.perf_counter() - began
     mesh = device_mesh(seeds)
     learners = start(experiment, text, material, mesh)
-    compiled = over_seeds(partial(train_batches, recipe, material), mesh, donate_argnums=0)
+    compiled = over_seeds(partial(train_batches, material.lessons), mesh, donate_argnums=0)
 
     def read(learners: Learner, first: int, end: int) -> Learner:
         bounds = (jnp.asarray(number, jnp.int32) for number in (1, first, end))

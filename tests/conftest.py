@@ -1,6 +1,7 @@
 """What many tests share: one cache of compiled programs, small trained runs of a task and of a text, the commands."""
 
 import dataclasses
+import gc
 import importlib.metadata
 import math
 import os
@@ -58,6 +59,13 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     for name, value in before.items():
         jax.config.update(name, value)
         del os.environ[name.upper()]
+
+
+def pytest_collection_finish() -> None:
+    """Tracing makes many objects: the collector goes over them seldom, and never over those of imported modules."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 5)
 
 
 TINY_RECIPE = Recipe(learning_rate=0.01, epochs=6, batches=2, batch_size=4, test_every=2, test_batches=2)

@@ -9,7 +9,7 @@ may differ in rounding. On a GPU even the same command agrees only up to roundin
 import contextlib
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import jax
@@ -93,3 +93,12 @@ def over_seeds(function: Callable[..., Any], mesh: Mesh, **jit_options: Any) -> 
         )
 
     return compiled
+
+
+@lru_cache(maxsize=64)
+def compiled_once(function: Callable[..., Any], mesh: Mesh, *settings: Any, **jit_options: Any) -> Any:
+    """`over_seeds` of a function whose first arguments are these settings; equal ones get the same program.
+
+    So a training that is resumed, repeated or tested in the same process compiles nothing again.
+    """
+    return over_seeds(partial(function, *settings), mesh, **jit_options)

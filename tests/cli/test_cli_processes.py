@@ -61,6 +61,7 @@ def assert_same(folder: RunFolder, other: RunFolder) -> None:
         np.testing.assert_array_equal(array, expected[key], f"{key} bit for bit")
 
 
+@pytest.mark.thorough  # tests/test_reliability.py kills a training, and interruptions are tested within the process
 def test_killed_and_interrupted_and_resumed(flags: list[str], uninterrupted: RunFolder, tmp_path: pathlib.Path) -> None:
     """kill -9 in the middle, then Ctrl-C in the middle of the rest: the same weights and metrics in the end."""
     folder = RunFolder(tmp_path / "my run")

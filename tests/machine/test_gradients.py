@@ -127,18 +127,13 @@ FEATURES = [
     SETTLES,
     {**SETTLES, **SEVERAL_HEADS, "read_sees_write": True},
 ]
-EVERY_GEOMETRY = [
-    *GEOMETRIES,
-    "translation-3",
-    "sphere[radius=8]",
-    "disk[radius=8]",
-]
+OTHER_SIZES = ["translation-3", "sphere[radius=8]", "disk[radius=8]"]
 WEIGHTINGS = ["invnorm", "softmax[renormalise=true]", "invnorm[power=2,renormalise=true]", "softmax"]
 # Four weightings and seven features have no common divisor: they meet in other pairs every time round.
 MACHINES = [
     {"geometry": geometry, "weighting": weighting, **features}
     for geometry, weighting, features in zip(
-        EVERY_GEOMETRY, itertools.cycle(WEIGHTINGS), itertools.cycle(FEATURES), strict=False
+        [*GEOMETRIES, *OTHER_SIZES], itertools.cycle(WEIGHTINGS), itertools.cycle(FEATURES), strict=False
     )
 ]
 SCHEDULES = {
@@ -167,7 +162,14 @@ def run_and_pull_back(
     return path, pull(random_like(outcome, seed=1))
 
 
-@pytest.mark.parametrize("changes", MACHINES, ids=lambda changes: " ".join(map(str, changes.values())))
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param(changes, marks=pytest.mark.thorough if changes["geometry"] in OTHER_SIZES else ())
+        for changes in MACHINES
+    ],
+    ids=lambda changes: " ".join(map(str, changes.values())),
+)
 def test_the_fast_recurrence_is_the_plain_one(changes: dict) -> None:
     """Values and gradients, with cotangents on the trace, the final state and the final memory."""
     model = build(small_lantm(**changes))

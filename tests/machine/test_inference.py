@@ -20,15 +20,13 @@ ALL_BLOCKS = Index(nearest=100, block=6)  # through the index, but with nothing 
 
 SWITCHES: list[dict] = [
     {},
-    {"read_sees_write": True},
-    {"initial_slot": False, "geometry": "rotation", "weighting": "invnorm[power=2]"},
+    {"read_sees_write": True, "initial_slot": False, "geometry": "rotation", "weighting": "invnorm[power=2]"},
     {"geometry": "translation-3", "weighting": "softmax[renormalise=true]"},
-    {"geometry": "scaling-rotation", "squash_vectors": "sigmoid", "weighting": "invnorm[renormalise=true]"},
-    SEVERAL_HEADS,
-    {"settle_reads": True, "cell_bound": 0.5, "settle_cells": 0.05, "write_end": True},
-    SEVERAL_HEADS | {"settle_reads": True, "write_end": True, "read_sees_write": True},
-    SEVERAL_HEADS | {"weighting": "softmax", "settle_reads": True, "tied_read_heads": 1, "geometry": "translation-1"},
-    SEVERAL_HEADS | {"weighting": "softmax", "read_sees_write": True, "initial_slot": False},
+    SEVERAL_HEADS | {"geometry": "scaling-rotation", "squash_vectors": "sigmoid", "initial_slot": False},
+    {"settle_reads": True, "cell_bound": 0.5, "settle_cells": 0.05, "weighting": "invnorm[renormalise=true]"},
+    SEVERAL_HEADS
+    | {"settle_reads": True, "write_end": True, "read_sees_write": True}
+    | {"weighting": "softmax", "tied_read_heads": 1, "geometry": "translation-1"},
 ]
 
 

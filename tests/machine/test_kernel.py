@@ -78,7 +78,14 @@ def assert_same(ours: Any, theirs: Any) -> None:
         np.testing.assert_allclose(mine, yours, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+# Their parts are in the others too.
+OTHER_MIXTURES = ("as in the paper", "exact, in three dimensions, it forgets")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.thorough if name in OTHER_MIXTURES else ()) for name in CONFIGURATIONS],
+)
 def test_kernels_do_what_the_loops_do(name: str) -> None:
     """Also for a batch that does not fill its last block."""
     config = CONFIGURATIONS[name]
@@ -225,18 +232,24 @@ def test_the_default_device_is_honoured_and_traced_for() -> None:
     assert seen == [first] * 3
 
 
-@pytest.mark.parametrize("precision", ["default", "highest"])
-def test_kernels_are_ready_for_a_gpu(monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
+@pytest.mark.parametrize(
+    ("precision", "config"),
+    [
+        ("default", LantmConfig()),
+        ("highest", LantmConfig(weighting="softmax", read_heads=2, memory_limit=100)),
+    ],
+    ids=["default", "highest"],
+)
+def test_kernels_are_ready_for_a_gpu(monkeypatch: pytest.MonkeyPatch, precision: str, config: LantmConfig) -> None:
     """JAX can write the kernels for a GPU without having one: no operation in them is unknown to it."""
     use_chip(monkeypatch, Chip("gpu", "9.0"))
     # Newer versions of JAX ask for the chip while they write a kernel.
     chip = AbstractMesh((), (), abstract_device=AbstractDevice("NVIDIA H100", num_cores=None, platform="gpu"))
-    for config in (LantmConfig(), LantmConfig(weighting="softmax", read_heads=2, memory_limit=100)):
-        task = make_task("copy")
-        step = jax.jit(jax.grad(lambda model, batch: jnp.sum(model(batch).logits)))
-        with jax.enable_x64(False), jax.default_matmul_precision(precision):
-            batch = task.sample(jax.random.key(1), BATCH, 4, 4)
-            model = config.build(task.vocabulary, jax.random.key(0))
-            with jax.sharding.use_abstract_mesh(chip):
-                text = step.trace(model, batch).lower(lowering_platforms=("cuda",)).as_text()
-        assert text.count("triton") == 2
+    task = make_task("copy")
+    step = jax.jit(jax.grad(lambda model, batch: jnp.sum(model(batch).logits)))
+    with jax.enable_x64(False), jax.default_matmul_precision(precision):
+        batch = task.sample(jax.random.key(1), BATCH, 4, 4)
+        model = config.build(task.vocabulary, jax.random.key(0))
+        with jax.sharding.use_abstract_mesh(chip):
+            text = step.trace(model, batch).lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("triton") == 2

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import itertools
 from typing import Any
 
 import equinox as eqx
@@ -69,8 +70,14 @@ MACHINES = [
 ]
 
 
-@pytest.mark.parametrize("changes", MACHINES, ids=str)
-@pytest.mark.parametrize("writes", [None, 0, 3])
+WRITES = (None, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "writes"),
+    [*zip(MACHINES, itertools.cycle(WRITES), strict=False), *((MACHINES[0], writes) for writes in WRITES[1:])],
+    ids=str,
+)
 def test_against_the_oracle(changes: dict, writes: int | None) -> None:
     config = small_lantm(**changes)
     model = build(config)
@@ -95,15 +102,25 @@ def test_against_the_oracle(changes: dict, writes: int | None) -> None:
 
 # State that is carried on.
 
+FORGETS = {"memory_limit": 4, "memory_drop": 2}
+# Four weightings and three features have no common divisor: every geometry meets another pair of them.
 EVERY_KIND = [
-    *({"geometry": make_geometry(name)} for name in GEOMETRIES),
-    *({"weighting": make_weighting(name)} for name in [*WEIGHTINGS, "invnorm[power=2]", "softmax[renormalise=true]"]),
-    SEVERAL_HEADS,
-    {"memory_limit": 4, "memory_drop": 2},
+    {"geometry": make_geometry(geometry), "weighting": make_weighting(weighting), **features}
+    for geometry, weighting, features in zip(
+        GEOMETRIES,
+        itertools.cycle([*WEIGHTINGS, "invnorm[power=2]", "softmax[renormalise=true]"]),
+        itertools.cycle([{}, FORGETS, SEVERAL_HEADS]),
+        strict=False,
+    )
 ]
 
 
-@pytest.mark.parametrize("changes", EVERY_KIND, ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    # The first four have all weightings and features.
+    [pytest.param(kind, marks=pytest.mark.thorough if at >= 4 else ()) for at, kind in enumerate(EVERY_KIND)],
+    ids=str,
+)
 def test_two_halves_are_one_run(changes: dict) -> None:
     """Outputs, what is carried on, and gradients."""
     layer, xs = small_layer(**changes), sequences(1)[0]
@@ -143,7 +160,7 @@ def test_the_memory_grows_by_what_was_written() -> None:
 
 def test_a_layer_that_forgets_can_be_scanned() -> None:
     """Step by step in `lax.scan`, since the state keeps its shape."""
-    layer, xs = small_layer(memory_limit=4, memory_drop=2), sequences(1)[0]
+    layer, xs = small_layer(**FORGETS), sequences(1)[0]
 
     def step(state: LieAccessState, x: jax.Array) -> tuple[LieAccessState, jax.Array]:
         outputs, state = layer(x[None], state)
@@ -223,7 +240,7 @@ def test_mapped_over_examples_and_layers() -> None:
     assert_same(found["means of layers"], jax.tree.map(lambda leaf: jnp.mean(leaf, axis=1), both[1]))
 
 
-@pytest.mark.parametrize("changes", [{}, {"memory_limit": 4, "memory_drop": 2}], ids=["grows", "forgets"])
+@pytest.mark.parametrize("changes", [{}, FORGETS], ids=["grows", "forgets"])
 def test_examples_that_are_carried_on(changes: dict) -> None:
     layer, examples = small_layer(**changes), sequences(3)
 
@@ -294,9 +311,7 @@ class PlainLstm(Controller):
         return hidden, {"h": hidden, "c": cell}
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {**SEVERAL_HEADS, "weighting": SoftMax()}, {"memory_limit": 4, "memory_drop": 2}]
-)
+@pytest.mark.parametrize("changes", [SEVERAL_HEADS, {"weighting": SoftMax(), **FORGETS}])
 def test_a_controller_of_ones_own_that_is_the_lstm(changes: dict) -> None:
     layer = small_layer(**changes)
     theirs = layer.controller

@@ -1,6 +1,7 @@
 """Hard problems: every kind against plain Python, with the property that its name promises."""
 
 import collections
+import functools
 import itertools
 from collections.abc import Callable
 from typing import ClassVar
@@ -17,15 +18,23 @@ TASKS = [Copy(), Reverse(), BigramFlip(), BigramFlip(unit="bigrams"), Double(), 
 every_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.name}{vars(task).get('unit', '')}")
 KEY = jax.random.key(18)
 LONGEST = 32
+BATCH = 256
 
 
-def hard(task: Task, length: int | jax.Array, kind: str | None = None, batch_size: int = 16) -> Batch:
+def hard(task: Task, length: int | jax.Array, kind: str | None = None) -> Batch:
+    """Always as many, so that one program per task draws them."""
     longest = 7 if isinstance(task, Programs) else LONGEST
-    return jax.device_get(task.sample_hard(KEY, batch_size, length, longest, kind))
+    return jax.device_get(task.sample_hard(KEY, BATCH, length, longest, kind))
 
 
 def given(task: Task, batch: Batch, row: int) -> list[str]:
-    return [task.symbol_name(int(symbol)) for symbol in batch.inputs[1 : int(batch.writes[row]), row]]
+    names = symbol_names(task)
+    return [names[symbol] for symbol in batch.inputs[1 : int(batch.writes[row]), row]]
+
+
+@functools.cache
+def symbol_names(task: Task) -> list[str]:
+    return [task.symbol_name(symbol) for symbol in range(task.vocabulary)]
 
 
 def as_written(task: Task, names: list[str]) -> str:
@@ -69,19 +78,21 @@ def test_answers_are_those_of_plain_python(task: Task) -> None:
             text = as_written(task, given(task, batch, row))
             answer = batch.targets[batch.mask[:, row], row]
             assert task.decode_answer(answer) == task.expected(text), (kind, length, text)
-            alone = task.encode(text)
-            np.testing.assert_array_equal(answer, alone.targets[alone.mask], err_msg=f"{kind} {length} {text}")
             if not isinstance(task, Programs):
-                assert alone.writes[0] == batch.writes[row] == 1 + task.input_size(length)
+                assert batch.writes[row] == 1 + task.input_size(length)
+            if row < 2:  # as a person's problem it is the same
+                alone = jax.device_get(task.encode(text))
+                np.testing.assert_array_equal(answer, alone.targets[alone.mask], err_msg=f"{kind} {length} {text}")
+                assert alone.writes[0] == batch.writes[row]
 
 
 @every_task
 def test_all_kinds_occur_and_are_known(task: Task) -> None:
-    kinds = np.asarray(task.draw_kinds(KEY, 256))
+    kinds = np.asarray(task.draw_kinds(KEY, BATCH))
     assert set(kinds) == set(range(len(task.hard_kinds)))
-    mixed = hard(task, 4, batch_size=256)
+    mixed = hard(task, 4)
     for number, kind in enumerate(task.hard_kinds):
-        alone = hard(task, 4, kind, batch_size=256)
+        alone = hard(task, 4, kind)
         rows = kinds == number
         np.testing.assert_array_equal(mixed.inputs[:, rows], alone.inputs[:, rows])
         np.testing.assert_array_equal(mixed.targets[:, rows], alone.targets[:, rows])
@@ -116,9 +127,9 @@ def test_a_problem_depends_neither_on_capacity_nor_on_batch_size(task: Task) -> 
 @pytest.mark.parametrize("task", [Copy(), Addition(), Programs()])
 def test_every_problem_may_have_its_own_length(task: Task) -> None:
     lengths = [2, 6, 3, 4]
-    mixed = hard(task, jnp.array(lengths), batch_size=4)
+    mixed = hard(task, jnp.array(lengths * (BATCH // 4)))
     for row, length in enumerate(lengths):
-        assert given(task, mixed, row) == given(task, hard(task, length, batch_size=4), row)
+        assert given(task, mixed, row) == given(task, hard(task, length), row)
 
 
 def runs_of(text: str) -> list[int]:

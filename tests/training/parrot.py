@@ -62,7 +62,7 @@ def learners(recipe: Recipe, task: Task, seeds: list[int]) -> Learner:
 
     def started(seed: Int[Array, ""]) -> Learner:
         model = Parrot(task.vocabulary, seed_key(seed, INITIALISE))
-        usual = begin(experiment(recipe), material, task.vocabulary, seed)
+        usual = begin(experiment(recipe).machine, material.lessons, task.vocabulary, seed)
         return usual._replace(model=model, best_model=model, optimiser=recipe.transform().init(model))
 
     return jax.vmap(started)(jnp.asarray(seeds, jnp.int32))
@@ -80,7 +80,7 @@ def train_epoch(
 ) -> tuple[Learner, EpochReport]:
     """A whole epoch of one seed."""
     none, all_batches = jnp.asarray(0, jnp.int32), jnp.asarray(material.batches, jnp.int32)
-    learner = train_batches(recipe, material, learner, material.data, epoch, none, all_batches)
+    learner = train_batches(material.lessons, learner, material.data, epoch, none, all_batches)
     return close_epoch(recipe, learner, jnp.asarray(material.counts), epoch)
 
 

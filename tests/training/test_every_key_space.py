@@ -26,7 +26,7 @@ def test_the_loss_falls(geometry: str) -> None:
     task = experiment.build_task()
     material = ProblemMaterial(experiment, task)
     one_epoch = jax.jit(partial(train_epoch, RECIPE, material))
-    learner, losses = begin(experiment, material, task.vocabulary, jnp.int32(0)), []
+    learner, losses = begin(experiment.machine, material.lessons, task.vocabulary, jnp.int32(0)), []
     for epoch in range(1, RECIPE.epochs + 1):
         learner, report = one_epoch(learner, jnp.asarray(epoch))
         assert int(report.skipped) == 0, "every gradient was finite"

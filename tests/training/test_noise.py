@@ -48,10 +48,10 @@ def test_batches_of_training_have_it_and_no_two_the_same(tiny: Experiment) -> No
     model = tiny.machine.build(tiny.build_task().vocabulary, jax.random.key(0))
     losses = {}
     for name, experiment in (("quiet", tiny), ("noisy", noisy)):
-        material = make_material(experiment, experiment.build_task())
-        problems, key = material.take((), jax.numpy.asarray(0), jax.numpy.asarray(1), jax.numpy.asarray(0))
-        losses[name] = float(material.loss(model, (problems, key), None, jax.numpy.asarray(0))[0])
-        _, next_key = material.take((), jax.numpy.asarray(0), jax.numpy.asarray(1), jax.numpy.asarray(1))
+        lessons = make_material(experiment, experiment.build_task()).lessons
+        problems, key = lessons.take((), jax.numpy.asarray(0), jax.numpy.asarray(1), jax.numpy.asarray(0))
+        losses[name] = float(lessons.loss(model, (problems, key), None, jax.numpy.asarray(0))[0])
+        _, next_key = lessons.take((), jax.numpy.asarray(0), jax.numpy.asarray(1), jax.numpy.asarray(1))
         assert jax.random.key_data(key).tolist() != jax.random.key_data(next_key).tolist()
     assert losses["quiet"] != losses["noisy"]
 

@@ -21,7 +21,9 @@ Make = Callable[..., Experiment]
 
 def begun(experiment: Experiment, corpus: Corpus) -> tuple[Learner, TextMaterial]:
     material = TextMaterial(experiment, Text(corpus, experiment.recipe.steps))
-    learner = jax.jit(partial(begin, experiment, material, len(corpus.words)))(jnp.asarray(0, jnp.int32))
+    learner = jax.jit(partial(begin, experiment.machine, material.lessons, len(corpus.words)))(
+        jnp.asarray(0, jnp.int32)
+    )
     return learner, material
 
 
@@ -32,7 +34,7 @@ def read(learner: Learner, material: TextMaterial, first: int, end: int, epoch: 
 
 @lru_cache
 def compiled(material: TextMaterial) -> Callable[..., Learner]:
-    return jax.jit(partial(train_batches, material._recipe, material))
+    return jax.jit(partial(train_batches, material.lessons))
 
 
 def long_way(experiment: Experiment, model: Model, text: Pieces, pieces: int) -> tuple[Model, list[float]]:
@@ -99,7 +101,7 @@ def test_nothing_is_compiled_twice(text_experiment: Make, corpus: Corpus) -> Non
     counts, score, epoch = jnp.asarray(material.counts), jnp.float32(1.0), jnp.asarray(1)
     bounds = (jnp.asarray(number, jnp.int32) for number in (1, 0, 3))
     after = [
-        jax.eval_shape(partial(train_batches, recipe, material), learner, material.data, *bounds),
+        jax.eval_shape(partial(train_batches, material.lessons), learner, material.data, *bounds),
         jax.eval_shape(partial(close_epoch, recipe), learner, counts, epoch)[0],
         jax.eval_shape(remember_best, learner, score, epoch),
         jax.eval_shape(partial(learn_from_test, recipe), learner, score, epoch),

@@ -1,11 +1,12 @@
 """Whole trainings on a small text: they learn, and stopped and resumed they end the same."""
 
+import contextlib
 import dataclasses
 import json
 import logging
 import math
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import jax
@@ -69,24 +70,40 @@ def test_within_an_epoch_watchers_are_told_of_the_words_read_so_far(
     np.testing.assert_array_equal(whole, told[-1].report.loss)
 
 
+@contextlib.contextmanager
+def compilations() -> Iterator[list[str]]:
+    """What JAX compiles meanwhile."""
+    compiled: list[str] = []
+    logger = logging.getLogger("jax._src.interpreters.pxla")
+    handler = logging.Handler()
+    handler.emit = lambda record: compiled.append(record.getMessage())  # type: ignore[method-assign]
+    with jax.log_compiles():
+        logger.addHandler(handler)
+        try:
+            yield compiled
+        finally:
+            logger.removeHandler(handler)
+
+
+@pytest.mark.parametrize("which", ["trained", "trained_text"])
+def test_the_same_training_again_compiles_next_to_nothing(which: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(which)
+    source = run.experiment.source()
+    with compilations() as compiled:
+        train(run.experiment, source=source)
+    assert [line for line in compiled if "jit(compiled)" in line] == []
+
+
 def test_looking_at_a_training_compiles_nothing(
     text_experiment: Make, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program compiled for every look would be kept: in an hour of training that takes gigabytes."""
     monkeypatch.setattr(loop, "_SECONDS_PER_CALL", 0.0)  # one piece per call: as many looks as there are pieces
-    compiled: list[str] = []
     looks: list[int] = []
-    with jax.log_compiles():
-        logger = logging.getLogger("jax._src.interpreters.pxla")
-        handler = logging.Handler()
-        handler.emit = lambda record: compiled.append(record.getMessage())  # type: ignore[method-assign]
-        logger.addHandler(handler)
-        try:
-            experiment = text_experiment(epochs=3)
-            folder = RunFolder.create(tmp_path / "run", experiment, {})
-            train(experiment, folder, watch=lambda progress: looks.append(len(compiled)))
-        finally:
-            logger.removeHandler(handler)
+    experiment = text_experiment(learning_rate=0.09)  # no other test has trained it
+    folder = RunFolder.create(tmp_path / "run", experiment, {})
+    with compilations() as compiled:
+        train(experiment, folder, watch=lambda progress: looks.append(len(compiled)))
     assert len(looks) > 30
     assert looks[0] > 0, "what is compiled is seen"
     assert len(set(looks)) < 6, "some of it at the first look and at the end of the first epoch, then nothing"
@@ -99,7 +116,7 @@ def test_epochs_are_whole(trained_text, corpus: Corpus) -> None:
     text = Text(corpus, recipe.steps)
     material = TextMaterial(experiment, text)
     learners = loop.start(experiment, text, material, mesh)
-    read = over_seeds(partial(train_batches, recipe, material), mesh)
+    read = over_seeds(partial(train_batches, material.lessons), mesh)
     close = over_seeds(partial(close_epoch, recipe), mesh)
     heed = over_seeds(lambda pair, epoch: learn_from_test(recipe, *pair, epoch), mesh)
     for epoch in (1, 2, 3):

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from parrot import experiment
 
 from lantm.batch import Batch, mixed
 from lantm.randomness import HARD, TRAIN, seed_key
@@ -15,16 +14,19 @@ from lantm.report.pages.run_report import report_page
 from lantm.tasks import Addition, Copy, Lengths, Programs, Task
 from lantm.trained import load_run
 from lantm.training import Experiment, Recipe, RunFolder, score_rows, train
-from lantm.training.material import ProblemMaterial
+from lantm.training.material import ProblemLessons
 
 KEY = jax.random.key(5)
 COPY = Copy(train_lengths=Lengths(2, 9))
 RECIPE = Recipe(epochs=4, batches=2, batch_size=64)
 
 
+take = jax.jit(ProblemLessons.take, static_argnums=0)
+
+
 def taken(task: Task, at: int = 0, **changes: object) -> Batch:
-    material = ProblemMaterial(experiment(dataclasses.replace(RECIPE, **changes)), task)
-    problems, _ = jax.jit(material.take)((), jnp.array(3), jnp.array(1), jnp.array(at))
+    lessons = ProblemLessons(dataclasses.replace(RECIPE, **changes), task)
+    problems, _ = take(lessons, (), jnp.array(3), jnp.array(1), jnp.array(at))
     return jax.device_get(problems)
 
 

@@ -112,7 +112,7 @@ def seeds_wait_for_each_other(task: Programs) -> bool:
     material = ProblemMaterial(EXPERIMENT, task)
 
     def epoch(seed: Any) -> Any:
-        learner = begin(EXPERIMENT, material, task.vocabulary, seed)
+        learner = begin(EXPERIMENT.machine, material.lessons, task.vocabulary, seed)
         return train_epoch(RECIPE, material, learner, jnp.asarray(1))[1]
 
     conditions = loops(jax.make_jaxpr(jax.vmap(epoch))(jnp.arange(3)).jaxpr)

@@ -16,7 +16,7 @@ from jax import lax
 from jaxtyping import Array, Int
 
 from lantm.batch import Batch
-from lantm.devices import device_mesh, local_devices, on_cpu, over_seeds, place
+from lantm.devices import compiled_once, device_mesh, local_devices, on_cpu, place
 from lantm.evaluation.answer import Prediction, predict
 from lantm.evaluation.recording import one_problem
 from lantm.evaluation.scores import Marks, mark
@@ -128,14 +128,8 @@ class _Program:
         self._shape = devices, min(size, -(-problems // devices))
         self._kinds = {RANDOM: -1} | {kind: index for index, kind in enumerate(task.hard_kinds)}
         self._mesh = device_mesh(devices)
-
-        def run(asked: tuple[Array, Array], model: Model) -> _Ran:
-            batch = _side_by_side(lax.map(lambda one: _draw(task, length, draw, *one), asked))
-            prediction = predict(model, batch)
-            return _Ran(batch, prediction, mark(*prediction))
-
         self._model = jax.tree.map(jnp.asarray, model)
-        compiled: Any = over_seeds(run, self._mesh)
+        compiled = compiled_once(_run, self._mesh, task, length, draw)
         self._run = compiled.lower(self._asked([RANDOM], [0]), self._model).compile()
 
     def run(self, kinds: Sequence[str], problems: int) -> Iterator[_Some]:
@@ -157,6 +151,14 @@ class _Program:
         missing = self._shape[0] * self._shape[1] - len(numbers)
         filled = (np.pad(np.asarray(row, np.int32), (0, missing), "edge").reshape(self._shape) for row in rows)
         return place(tuple(filled), self._mesh)
+
+
+def _run(
+    task: Task, length: int, draw: int, asked: tuple[Int[Array, " batch"], Int[Array, " batch"]], model: Model
+) -> _Ran:
+    batch = _side_by_side(lax.map(lambda one: _draw(task, length, draw, *one), asked))
+    prediction = predict(model, batch)
+    return _Ran(batch, prediction, mark(*prediction))
 
 
 def _draw(task: Task, length: int, draw: int, kind: Int[Array, ""], number: Int[Array, ""]) -> Batch:

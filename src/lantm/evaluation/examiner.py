@@ -5,19 +5,17 @@ those of reported figures are different.
 """
 
 import abc
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import Mesh
-from jaxtyping import Array, Int
+from jaxtyping import Array, Bool, Int
 
 from lantm.batch import Batch
-from lantm.devices import device_mesh, over_seeds, place
+from lantm.devices import compiled_once, device_mesh, place
 from lantm.evaluation.answer import predict
 from lantm.evaluation.measured import Measured
 from lantm.evaluation.perplexity import Perplexity, piece_surprises
@@ -87,25 +85,7 @@ class ProblemExaminer(Examiner):
         self._mesh = device_mesh(seeds)
         longest = max(_lengths(test).largest for test in tests.values())
         some_are_hard = any(isinstance(test, Hard) for test in tests.values())
-
-        def examine(
-            tested: tuple[Model, Array], lengths: Array, purpose: Array, counter: Array, hard: Array
-        ) -> tuple[Marks, Array | None]:
-            model, seed = tested
-
-            def one_batch(_: None, at: Array) -> tuple[None, tuple[Marks, Array | None]]:
-                def random() -> Batch:
-                    return task.sample(seed_key(seed, purpose, counter, at), batch_size, lengths[at], longest)
-
-                if not some_are_hard:
-                    return None, (mark(*predict(model, random())), None)
-                key = seed_key(seed, HARD, purpose, counter, at)
-                batch = lax.cond(hard, lambda: task.sample_hard(key, batch_size, lengths[at], longest), random)
-                return None, (mark(*predict(model, batch)), task.draw_kinds(key, batch_size))
-
-            return lax.scan(one_batch, None, jnp.arange(lengths.shape[0]))[1]
-
-        self._examine = over_seeds(examine, self._mesh)
+        self._examine = compiled_once(_examine, self._mesh, task, batch_size, longest, some_are_hard)
 
     def __call__(self, models: Model, seeds: Seeds, draw: Draw) -> dict[str, Measured]:
         """Problems are rounded up to whole batches."""
@@ -125,6 +105,34 @@ def _lengths(test: Lengths | Hard) -> Lengths:
     return test.lengths if isinstance(test, Hard) else test
 
 
+def _examine(
+    task: Task,
+    batch_size: int,
+    longest: int,
+    some_are_hard: bool,
+    tested: tuple[Model, Int[Array, ""]],
+    lengths: Int[Array, " batches"],
+    purpose: Int[Array, ""],
+    counter: Int[Array, ""],
+    hard: Bool[Array, ""],
+) -> tuple[Marks, Int[Array, "batches batch"] | None]:
+    """The marks of one model, batch by batch; and the kinds of its problems where they may be hard."""
+    model, seed = tested
+
+    def one_batch(_: None, at: Int[Array, ""]) -> tuple[None, tuple[Marks, Int[Array, " batch"] | None]]:
+        def random() -> Batch:
+            return task.sample(seed_key(seed, purpose, counter, at), batch_size, lengths[at], longest)
+
+        if not some_are_hard:
+            return None, (mark(*predict(model, random())), None)
+        key = seed_key(seed, HARD, purpose, counter, at)
+        batch = lax.cond(hard, lambda: task.sample_hard(key, batch_size, lengths[at], longest), random)
+        return None, (mark(*predict(model, batch)), task.draw_kinds(key, batch_size))
+
+    found: tuple[Marks, Any] = lax.scan(one_batch, None, jnp.arange(lengths.shape[0]))[1]
+    return found
+
+
 class TextExaminer(Examiner):
     """Reads parts of a text with the machines of all seeds and carries their state and memory along."""
 
@@ -136,15 +144,11 @@ class TextExaminer(Examiner):
 
     def __call__(self, models: Model, seeds: Seeds, draw: Draw | None = None) -> dict[str, Measured]:
         placed = place(models, self._mesh)
+        read = compiled_once(piece_surprises, self._mesh)
         found: dict[str, Measured] = {}
         for label, pieces in self._parts.items():
-            surprises = jax.device_get(_reading(self._mesh)(placed, pieces))
+            surprises = jax.device_get(read(placed, pieces))
             # The sum over many pieces needs double precision.
             total = surprises.astype(np.float64).sum(axis=1)
             found[label] = Perplexity(total / self._tokens[label], self._tokens[label])
         return found
-
-
-@lru_cache
-def _reading(mesh: Mesh) -> Callable[..., Any]:
-    return over_seeds(piece_surprises, mesh)

@@ -8,11 +8,10 @@ import optax
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from lantm.machine import Model
+from lantm.machine import LantmConfig, LstmConfig, Model
 from lantm.machine.loops import put_row
 from lantm.randomness import INITIALISE, seed_key
-from lantm.training.experiment import Experiment
-from lantm.training.material import Material
+from lantm.training.material import Lessons
 from lantm.training.recipe import PATIENCE, Recipe
 
 
@@ -45,30 +44,29 @@ class EpochReport(NamedTuple):
     diverged: Bool[Array, ""]
 
 
-def begin(experiment: Experiment, material: Material, vocabulary: int, seed: Int[Array, ""]) -> Learner:
+def begin(machine: LantmConfig | LstmConfig, lessons: Lessons, vocabulary: int, seed: Int[Array, ""]) -> Learner:
     """A machine before its first epoch."""
-    model = experiment.machine.build(vocabulary, seed_key(seed, INITIALISE))
+    model = machine.build(vocabulary, seed_key(seed, INITIALISE))
     return Learner(
         seed=seed,
         model=model,
-        optimiser=experiment.recipe.transform().init(model),
+        optimiser=lessons.recipe.transform().init(model),
         rate_scale=jnp.ones(()),
         best_loss=jnp.full((), jnp.inf, float),
         best_age=jnp.zeros((), jnp.int32),
-        recent=jnp.full((experiment.recipe.validation_memory,), -jnp.inf, float),
+        recent=jnp.full((lessons.recipe.validation_memory,), -jnp.inf, float),
         best_model=model,
         best_score=jnp.full((), -jnp.inf, float),
         best_epoch=jnp.zeros((), jnp.int32),
         batch=jnp.zeros((), jnp.int32),
-        carried=material.begin(model),
-        losses=jnp.zeros(material.batches),
-        norms=jnp.zeros(material.batches),
+        carried=lessons.begin(model),
+        losses=jnp.zeros(lessons.batches),
+        norms=jnp.zeros(lessons.batches),
     )
 
 
 def train_batches(
-    recipe: Recipe,
-    material: Material,
+    lessons: Lessons,
     learner: Learner,
     data: PyTree,
     epoch: Int[Array, ""],
@@ -78,20 +76,19 @@ def train_batches(
     """Learns from the batches from `first` to before `end` of an epoch, with a step after each."""
 
     def step(at: Int[Array, ""], learner: Learner) -> Learner:
-        return _learn(recipe, material, learner, data, epoch, at)
+        return _learn(lessons, learner, data, epoch, at)
 
     after: Learner = lax.fori_loop(first, end, step, learner)
     return after
 
 
-def _learn(
-    recipe: Recipe, material: Material, learner: Learner, data: PyTree, epoch: Int[Array, ""], at: Int[Array, ""]
-) -> Learner:
+def _learn(lessons: Lessons, learner: Learner, data: PyTree, epoch: Int[Array, ""], at: Int[Array, ""]) -> Learner:
     """One step; one that is not finite changes no weights and is counted as skipped."""
-    given = material.take(data, learner.seed, epoch, at)
+    recipe = lessons.recipe
+    given = lessons.take(data, learner.seed, epoch, at)
 
     def loss(model: Model) -> tuple[Float[Array, ""], PyTree]:
-        return material.loss(model, given, learner.carried, at)
+        return lessons.loss(model, given, learner.carried, at)
 
     (value, carried), gradients = jax.value_and_grad(loss, has_aux=True)(learner.model)
     norm = optax.tree.norm(gradients)

@@ -6,8 +6,7 @@ within an epoch, however long that is.
 
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +14,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int
 
-from lantm.devices import device_mesh, over_seeds, place
+from lantm.devices import compiled_once, device_mesh, place
 from lantm.evaluation import Measured, merits, rounded
 from lantm.randomness import SEEDS
 from lantm.tasks import Source
@@ -32,6 +31,7 @@ from lantm.training.learner import (
     train_batches,
 )
 from lantm.training.material import Material, final_draw, make_material, periodic_draw
+from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
 from lantm.training.rows import Row
 from lantm.training.run_folder import RunFolder
@@ -77,7 +77,7 @@ def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh
     members, starts = experiment.members, experiment.recipe.starts
     seeds = [member.seed for member in members] or experiment.seed_numbers
     numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
-    initialise = over_seeds(partial(begin, experiment, material, source.vocabulary), mesh)
+    initialise = compiled_once(begin, mesh, experiment.machine, material.lessons, source.vocabulary)
     learners: Learner = initialise(place(jnp.array(numbers, jnp.int32), mesh))
     if members:
         rate = experiment.recipe.learning_rate
@@ -161,10 +161,10 @@ class _Training:
         self._material = material = make_material(experiment, source)
         mesh = self._mesh = device_mesh(experiment.machines)
         self._learners = start(experiment, source, material, mesh)
-        self._train = over_seeds(partial(train_batches, recipe, material), mesh, donate_argnums=0)
-        self._close = over_seeds(partial(close_epoch, recipe), mesh, donate_argnums=0)
-        self._keep_best = over_seeds(_unpacked(remember_best), mesh)
-        self._heed = over_seeds(_unpacked(partial(learn_from_test, recipe)), mesh)
+        self._train = compiled_once(train_batches, mesh, material.lessons, donate_argnums=0)
+        self._close = compiled_once(close_epoch, mesh, recipe, donate_argnums=0)
+        self._keep_best = compiled_once(_remember_best, mesh)
+        self._heed = compiled_once(_learn_from_test, mesh, recipe)
         self._recorder = Recorder(experiment, source, folder.recordings_path) if folder else None
         self._leading = _leading(experiment, self._learners)
         self.epoch = self._batch = 0
@@ -292,13 +292,15 @@ class _Training:
         return Result(experiment, self._source, best, self.epoch, complete, tests, history, merit, seconds)
 
 
-def _unpacked(function: Callable[..., Learner]) -> Callable[..., Learner]:
-    """The function with its first two arguments as one pair, over which seeds are mapped."""
+# Learner and merit as a pair, over which seeds are mapped.
 
-    def of_pair(pair: tuple[Learner, Any], epoch: Any) -> Learner:
-        return function(*pair, epoch)
 
-    return of_pair
+def _remember_best(pair: tuple[Learner, Float[Array, ""]], epoch: Int[Array, ""]) -> Learner:
+    return remember_best(*pair, epoch)
+
+
+def _learn_from_test(recipe: Recipe, pair: tuple[Learner, Float[Array, ""]], epoch: Int[Array, ""]) -> Learner:
+    return learn_from_test(recipe, *pair, epoch)
 
 
 class _Pace:

@@ -1,9 +1,13 @@
 """The batches of an epoch and the tests during training, for the two kinds of source: problems and texts.
 
+Compiled programs depend on the lessons of a material alone: how batches are taken and learned from. Materials with
+equal lessons share them.
+
 Everything else about training (optimiser, schedule, starts, checkpoints, recordings) is the same for both.
 """
 
 import abc
+import dataclasses
 from typing import Any
 
 import jax
@@ -29,21 +33,15 @@ Given = Any
 """What one step learns from: a batch of problems, or a piece of a text."""
 
 
-class Material(abc.ABC):
-    """Batches to learn from, one after the other, and the tests of all machines."""
+class Lessons(abc.ABC):
+    """How a machine learns from the batches of a material, one after the other; compared by its fields."""
 
-    batches: int
-    """The number of batches per epoch."""
-    per_batch: int
-    """The number of problems, or words, per batch."""
-    counts: Float[np.ndarray, " batches"]
-    """The weight of each batch in the mean loss of the epoch."""
-    data: PyTree
-    """What batches are taken from, on the device; shared by all seeds."""
-    tests: Examiner
-    """The tests during training."""
-    final: Examiner
-    """The tests of the best weights at the end."""
+    recipe: Recipe
+
+    @property
+    @abc.abstractmethod
+    def batches(self) -> int:
+        """The number of batches per epoch."""
 
     @abc.abstractmethod
     def begin(self, model: Model) -> PyTree:
@@ -57,6 +55,27 @@ class Material(abc.ABC):
     def loss(self, model: Model, given: Given, carried: PyTree, at: Int[Array, ""]) -> tuple[Float[Array, ""], PyTree]:
         """The mean loss per symbol, and what is carried on."""
 
+
+class Material(abc.ABC):
+    """Batches to learn from, and the tests of all machines."""
+
+    lessons: Lessons
+    per_batch: int
+    """The number of problems, or words, per batch."""
+    counts: Float[np.ndarray, " batches"]
+    """The weight of each batch in the mean loss of the epoch."""
+    data: PyTree
+    """What batches are taken from, on the device; shared by all seeds."""
+    tests: Examiner
+    """The tests during training."""
+    final: Examiner
+    """The tests of the best weights at the end."""
+
+    @property
+    def batches(self) -> int:
+        """The number of batches per epoch."""
+        return self.lessons.batches
+
     @abc.abstractmethod
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
         """The tests that choose the best weights: the shortest lengths first, at each random problems before hard."""
@@ -67,21 +86,16 @@ def make_material(experiment: Experiment, source: Source) -> Material:
     return TextMaterial(experiment, source) if isinstance(source, Text) else ProblemMaterial(experiment, source)
 
 
-class ProblemMaterial(Material):
+@dataclasses.dataclass(frozen=True)
+class ProblemLessons(Lessons):
     """Problems of a task, drawn on the device. All seeds have the same lengths, so that they run in step."""
 
-    def __init__(self, experiment: Experiment, task: Any):
-        assert isinstance(task, Task)
-        recipe = experiment.recipe
-        self._recipe, self._task = recipe, task
-        self.batches, self.per_batch, self.data = recipe.batches, recipe.batch_size, ()
-        self.counts = np.ones(recipe.batches, np.float32)
-        random, hard = (
-            {f"{scale}x": task.lengths_at(scale) for scale in scales}
-            for scales in (recipe.test_scales, recipe.test_hard_scales)
-        )
-        tests = side_by_side(random, hard)
-        self.tests = self.final = ProblemExaminer(task, tests, experiment.machines, recipe.batch_size)
+    recipe: Recipe
+    task: Task
+
+    @property
+    def batches(self) -> int:
+        return self.recipe.batches
 
     def begin(self, model: Model) -> None:
         """Nothing: problems are independent."""
@@ -90,7 +104,7 @@ class ProblemMaterial(Material):
         self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]
     ) -> tuple[Batch, PRNGKeyArray]:
         """Problems, and the key of the noise."""
-        recipe, task = self._recipe, self._task
+        recipe, task = self.recipe, self.task
         keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
         lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key, seed))(keys)
         lengths = lengths if recipe.mixed_lengths else lengths[0]
@@ -106,29 +120,46 @@ class ProblemMaterial(Material):
         self, model: Model, given: tuple[Batch, PRNGKeyArray], carried: PyTree, at: Int[Array, ""]
     ) -> tuple[Float[Array, ""], PyTree]:
         problems, key = given
-        noise = Noise(key, self._recipe.noise) if self._recipe.noise else None
+        noise = Noise(key, self.recipe.noise) if self.recipe.noise else None
         return negative_log_likelihood(answer(model, problems, noise=noise)), carried
 
+
+class ProblemMaterial(Material):
+    """Random and hard problems of a task."""
+
+    def __init__(self, experiment: Experiment, task: Any):
+        assert isinstance(task, Task)
+        recipe = experiment.recipe
+        self.lessons = ProblemLessons(recipe, task)
+        self.per_batch, self.data = recipe.batch_size, ()
+        self.counts = np.ones(recipe.batches, np.float32)
+        random, hard = (
+            {f"{scale}x": task.lengths_at(scale) for scale in scales}
+            for scales in (recipe.test_scales, recipe.test_hard_scales)
+        )
+        tests = side_by_side(random, hard)
+        self.tests = self.final = ProblemExaminer(task, tests, experiment.machines, recipe.batch_size)
+
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
-        scales = sorted({*self._recipe.test_scales, *self._recipe.test_hard_scales})
+        recipe = self.lessons.recipe
+        scales = sorted({*recipe.test_scales, *recipe.test_hard_scales})
         labels = [label for scale in scales for label in (f"{scale}x", f"{scale}x hard")]
         return [tests[label] for label in labels if label in tests]
 
 
-class TextMaterial(Material):
+@dataclasses.dataclass(frozen=True)
+class TextLessons(Lessons):
     """A text, read piece by piece with state and memory carried on; an epoch reads it once (section 4.3)."""
 
-    def __init__(self, experiment: Experiment, text: Text):
-        recipe = experiment.recipe
-        self._recipe = recipe
-        self.data = text.pieces("train", recipe.batch_size)
-        self.batches, self.per_batch = self.data.number, recipe.batch_size * recipe.steps
-        self.counts = np.asarray(self.data.mask).sum(axis=(1, 2)).astype(np.float32)
-        self.tests = TextExaminer(text, {"validation": PARTS["validation"]}, experiment.machines, recipe.batch_size)
-        self.final = TextExaminer(text, PARTS, experiment.machines, recipe.batch_size)
+    recipe: Recipe
+    pieces: int
+
+    @property
+    def batches(self) -> int:
+        return self.pieces
 
     def begin(self, model: Model) -> PyTree:
-        return text_reading.begin(model, self._recipe.batch_size, self._recipe.steps)
+        return text_reading.begin(model, self.recipe.batch_size, self.recipe.steps)
 
     def take(self, data: Pieces, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Pieces:
         return Pieces(*(get_row(rows, at) for rows in data))
@@ -137,6 +168,18 @@ class TextMaterial(Material):
         features, carried = text_reading.read_piece(model, given.inputs, carried, at)
         surprise = total_surprise(model.readout, features, given.targets, given.mask)
         return surprise / jnp.sum(given.mask), carried
+
+
+class TextMaterial(Material):
+    """The three parts of a text."""
+
+    def __init__(self, experiment: Experiment, text: Text):
+        recipe = experiment.recipe
+        self.data = text.pieces("train", recipe.batch_size)
+        self.lessons, self.per_batch = TextLessons(recipe, self.data.number), recipe.batch_size * recipe.steps
+        self.counts = np.asarray(self.data.mask).sum(axis=(1, 2)).astype(np.float32)
+        self.tests = TextExaminer(text, {"validation": PARTS["validation"]}, experiment.machines, recipe.batch_size)
+        self.final = TextExaminer(text, PARTS, experiment.machines, recipe.batch_size)
 
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
         return [tests["validation"]]

@@ -9,6 +9,7 @@ than its checkpoint and makes the same ones again.
 import pathlib
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -17,12 +18,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from lantm import weight_files
-from lantm.devices import device_mesh, over_seeds, place
+from lantm.devices import compiled_once, device_mesh, over_seeds, place
 from lantm.errors import LantmError
 from lantm.evaluation.recording import Heads, Recording, answer_span, memories
 from lantm.machine import Model
 from lantm.randomness import RECORD, seed_key
-from lantm.tasks import Source
+from lantm.tasks import Source, Task
 from lantm.training.experiment import Experiment
 
 # The number of weights that may be set aside before they are run: 128 MiB.
@@ -86,6 +87,13 @@ def _run(source: Source, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> S
     )
 
 
+@jax.jit
+def _copy(models: Model, places: Int[Array, " seeds"]) -> Model:
+    """The models at some places: a copy, since training overwrites the weights that it is given."""
+    copies: Model = jax.tree.map(lambda leaf: jnp.copy(leaf[places]), models)
+    return copies
+
+
 class Recorder:
     """Sets weights aside epoch by epoch, and writes recordings of them on request."""
 
@@ -99,15 +107,17 @@ class Recorder:
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         recipe = experiment.recipe
         self._epochs = max(1, min(recipe.test_every, recipe.epochs, _ROOM // (size * max(1, self._seeds))))
-        self._mesh = device_mesh(max(1, self._seeds * self._epochs))
-        self._run = over_seeds(lambda run: _run(source, run), self._mesh)
-        # A copy, since training overwrites the weights that it is given.
-        self._copy = jax.jit(lambda models, places: jax.tree.map(lambda leaf: jnp.copy(leaf[places]), models))
+        self._mesh = mesh = device_mesh(max(1, self._seeds * self._epochs))
+        # A text is in its program: one that were kept would keep the text.
+        if isinstance(source, Task):
+            self._run = compiled_once(_run, mesh, source)
+        else:
+            self._run = over_seeds(partial(_run, source), mesh)
 
     def add(self, epoch: int, models: Model, places: Int[np.ndarray, " seeds"]) -> None:
         """Sets the weights of an epoch aside; `places` say where in the leading axis of `models` the seeds are."""
         if self._seeds:
-            self._waiting.append((epoch, self._copy(models, places[: self._seeds])))
+            self._waiting.append((epoch, _copy(models, places[: self._seeds])))
             if len(self._waiting) == self._epochs:
                 self.write()
 
