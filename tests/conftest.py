@@ -27,6 +27,7 @@ install_import_hook(["lantm", "examples"], "beartype.beartype(conf=beartype.Bear
 
 from small_texts import MACHINES, write_text
 
+from lantm import devices
 from lantm.cli import main
 from lantm.machine import LantmConfig
 from lantm.paper.presets import preset
@@ -59,6 +60,17 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     for name, value in before.items():
         jax.config.update(name, value)
         del os.environ[name.upper()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs_are_let_go() -> Iterator[None]:
+    """Every compiled program takes some of the memory maps that a process may have, 65,530 on most systems."""
+    yield
+    maps = pathlib.Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > 25_000:
+        devices.compiled_once.cache_clear()
+        jax.clear_caches()
+        gc.collect()
 
 
 def pytest_collection_finish() -> None:
