@@ -16,9 +16,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Bool, Float
 
 _RATIO = 9.0  # of squared distances: three times as far
+_ROUNDING = 1e-5  # relative: far more than that of a distance, far less than the ratio
 
 
 class Neighbours(NamedTuple):
@@ -40,16 +42,18 @@ def neighbours(
     visible: Bool[Array, "*#reads #slots"],
 ) -> Neighbours:
     """The neighbours of each read head among the memories that can be seen."""
-    # Sums and minima, no argmin: compilers turn those into loops over vectors.
+    # Sums and minima, no argmin: compilers turn those into loops over vectors. They may also compute a distance once
+    # for the minimum and again to be compared with it, rounded otherwise: so what is about the minimum counts, and of
+    # such memories the first. Where there are several, the second distance is about the first, and nothing settles.
     distances = jnp.where(visible, squared_distances, jnp.inf)
     first = jnp.min(distances, axis=-1)
-    nearest = distances == first[..., None]
-    several = jnp.sum(nearest.astype(distances.dtype), axis=-1) > 1
-    second = jnp.min(jnp.where(nearest, jnp.inf, distances), axis=-1)
+    slots = lax.broadcasted_iota(jnp.int32, distances.shape, distances.ndim - 1)
+    about = distances <= (first * (1 + _ROUNDING))[..., None]
+    nearest = slots == jnp.min(jnp.where(about, slots, distances.shape[-1]), axis=-1)[..., None]
     return Neighbours(
         [jnp.sum(jnp.where(nearest, coordinate, 0), axis=-1) for coordinate in addresses],
         first,
-        jnp.where(several, first, second),
+        jnp.min(jnp.where(nearest, jnp.inf, distances), axis=-1),
     )
 
 
