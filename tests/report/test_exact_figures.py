@@ -112,8 +112,8 @@ def test_only_machines_of_the_recipe_are_shown_as_after(
     figures: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A zoo without the machines, or with others under their names, gives no figure."""
-    monkeypatch.setattr(figures, "MACHINES", {"counting": ("copy-lantm-softmax", "copy-lantm-softmax")})
+    monkeypatch.setattr(figures, "MACHINES", {"counting": ("copy-lantm-invnorm-robust", "copy-lantm-invnorm-robust")})
     assert figures.measure() == {}
-    monkeypatch.setattr(figures, "MACHINES", {"counting": ("copy-lantm-softmax", "there-is-none")})
+    monkeypatch.setattr(figures, "MACHINES", {"counting": ("copy-lantm-invnorm-robust", "there-is-none")})
     assert figures.measure() == {}
     assert capsys.readouterr().out.count("counting is not measured") == 2
