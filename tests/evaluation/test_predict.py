@@ -12,7 +12,7 @@ import pytest
 
 from lantm.batch import Batch
 from lantm.evaluation import Draw, Prediction, ProblemExaminer, predict
-from lantm.machine import LantmConfig, LstmConfig, Model, infer
+from lantm.machine import Index, LantmConfig, LstmConfig, Model, infer
 from lantm.randomness import EVALUATE
 from lantm.tasks import Copy, Lengths
 
@@ -25,9 +25,10 @@ def indexed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The steps of every batch that is run through the index; batches count as long from 100 steps on."""
     seen: list[int] = []
 
-    def watched(model: Any, batch: Batch) -> Any:
+    def watched(model: Any, batch: Batch, index: Index | None) -> Any:
+        assert index is not None, "on a CPU"
         seen.append(batch.inputs.shape[0])
-        return infer(model, batch)
+        return infer(model, batch, index)
 
     monkeypatch.setattr(ANSWERING, "LONG", 100)
     monkeypatch.setattr(ANSWERING, "infer", watched)
@@ -100,3 +101,22 @@ def test_short_inputs_are_read_in_full(indexed: list[int]) -> None:
     model = LantmConfig(cells=6, embedding=3, memory_width=3).build(TASK.vocabulary, jax.random.key(1))
     compiled(model, TASK.sample(jax.random.key(0), 2, 6, 6))
     assert indexed == []
+
+
+def test_an_accelerator_reads_all_memories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same answers as the recurrence that training uses."""
+    model = LantmConfig(cells=6, embedding=3, memory_width=3).build(TASK.vocabulary, jax.random.key(2))
+    model = jax.tree.map(lambda weights: 3 * weights, model)
+    batch = TASK.sample(jax.random.key(0), 2, 60, 64)
+    plain = compiled(model, batch)
+    indices = []
+
+    def watched(model: Any, batch: Batch, index: Index | None) -> Any:
+        indices.append(index)
+        return infer(model, batch, index)
+
+    monkeypatch.setattr(ANSWERING, "LONG", 100)
+    monkeypatch.setattr(ANSWERING, "infer", watched)
+    monkeypatch.setattr(ANSWERING, "on_cpu", lambda: False)
+    assert answers(compiled(model, batch)) == answers(plain)
+    assert indices == [None]

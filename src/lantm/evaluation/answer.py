@@ -8,11 +8,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
 from lantm.devices import on_cpu
-from lantm.machine import Backend, Model, Noise, can_infer, infer
+from lantm.machine import Backend, Index, Model, Noise, can_infer, infer
 
-LONG = (
-    4096  # steps: from here on, on a CPU, reading through the index is faster than over all memories (docs/machine.md)
-)
+LONG = 4096  # steps: from here on inference is faster than the recurrence that training uses (docs/machine.md)
 
 
 class Answer(NamedTuple):
@@ -45,8 +43,13 @@ def answer(model: Model, batch: Batch, backend: Backend = "auto", noise: Noise |
 
 
 def predict(model: Model, batch: Batch) -> Prediction:
-    """What the model answers. Where inputs are long and its key space allows, it reads through an index."""
-    if batch.inputs.shape[0] >= LONG and on_cpu() and can_infer(model):
-        return Prediction(infer(model, batch).predictions, batch.targets, batch.mask)
+    """What the model answers. Where inputs are long and its key space allows, nothing is kept but predictions.
+
+    A CPU reads through the index then. An accelerator reads all memories side by side; the choice of blocks would cost
+    it more than they do, and seeds that are mapped over would take every branch of that choice.
+    """
+    if batch.inputs.shape[0] >= LONG and can_infer(model):
+        found = infer(model, batch, Index() if on_cpu() else None)
+        return Prediction(found.predictions, batch.targets, batch.mask)
     given = answer(model, batch)
     return Prediction(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)
