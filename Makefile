@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO ?= runs/demo
 PYTHONS := 3.11 3.12 3.13
 
-.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability audit gallery readme clean
+.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability audit gallery readme dist clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
@@ -61,8 +61,13 @@ gallery: $(VENV)/.figures
 readme: $(VENV)/.core
 	$(BIN)/python tools/readme.py
 
+# The wheel and the source archive, in dist/. A test (thorough) installs the wheel in an empty environment and uses it.
+dist: $(VENV)/.test
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
 clean:
-	rm -rf $(VENV) $(PYTHONS:%=.venv-%)
+	rm -rf $(VENV) $(PYTHONS:%=.venv-%) dist
 
 # A stamp stands for what is installed; it is renewed when the pins change.
 $(VENV)/bin/python:

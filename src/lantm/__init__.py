@@ -34,7 +34,7 @@ docs/ explains the rest; `lantm --help` is the command line.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _WHERE = {
     "lantm.errors": ("LantmError",),

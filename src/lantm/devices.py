@@ -22,12 +22,15 @@ T = TypeVar("T")
 _AXIS = "seeds"
 
 
+def own_cores() -> int:
+    """The cores that this process may use: where a scheduler has given us some of them, only those."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def use_all_cores() -> None:
     """Makes every core of the CPU a device of its own, to share the seeds out over; to be called first of all."""
-    # Where a scheduler has given us some of the cores, only those are ours.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with contextlib.suppress(RuntimeError):  # devices are in use already: they stay as they are
-        jax.config.update("jax_num_cpu_devices", cores)
+        jax.config.update("jax_num_cpu_devices", own_cores())
 
 
 def use_one_device() -> None:

@@ -24,6 +24,8 @@ COMMANDS = {
     "sweep": "a grid of experiments, on one machine or many, interrupted and resumed at will",
     "zoo": "the trained machines that ship with the package",
     "info": "tasks, models, geometries and recipes; the parameters of a model",
+    "doctor": "versions, devices, whether the kernels serve, and what would make it faster",
+    "completion": "a script that completes commands and flags in bash, zsh or fish",
 }
 
 _HELP = """usage: lantm COMMAND ...
@@ -47,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        commands = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+        commands = "\n".join(f"  {name:<12}{summary}" for name, summary in COMMANDS.items())
         print(_HELP.format(commands=commands), end="")
         return 0
     command, *rest = arguments

@@ -67,25 +67,24 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
         return None
     if backend == "interpreted":
         return Kernels(full_precision=True, interpret=True)
-    device = current_device()
-    capability = getattr(device, "compute_capability", "none")
-    reason = _unserved_device(device.platform, capability) or _unserved_machine(access, cells, dtype)
+    reason = unserved_device() or _unserved_machine(access, cells, dtype)
     if reason is None:
         config: Any = jax.config  # its fields have types from JAX 0.12 on only
         return Kernels(full_precision=config.jax_default_matmul_precision not in _ROUNDED, interpret=False)
     if backend == "kernel":
         raise LantmError(f"the kernels cannot run this machine: {reason}; use the backend 'auto' or 'loops'")
-    if device.platform == "gpu":
+    if current_device().platform == "gpu":
         _warn_once(reason)
     return None
 
 
-def _unserved_device(platform: str, compute_capability: str) -> str | None:
-    """Why the kernels cannot run on such a device: they are for NVIDIA's of 2020 or later."""
-    if platform != "gpu":
-        return f"they run on a GPU, and JAX's default device is a {platform.upper()}"
+def unserved_device() -> str | None:
+    """Why the kernels cannot run on JAX's default device: they are for NVIDIA's of 2020 or later."""
+    device = current_device()
+    if device.platform != "gpu":
+        return f"they run on a GPU, and JAX's default device is a {device.platform.upper()}"
     try:
-        new_enough = float(compute_capability) >= 8
+        new_enough = float(getattr(device, "compute_capability", "none")) >= 8
     except ValueError:  # other makers name their chips otherwise
         new_enough = False
     if not new_enough:
