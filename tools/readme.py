@@ -13,6 +13,7 @@ import exact_tables
 import gallery_pages
 import geometry_tables
 import language_tables
+import lstm_curves
 import program_tables
 import scaling_tables
 import study_tables
@@ -59,6 +60,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/machine.md": {"bench": partial(bench_tables.everything, ROOT)},
     "docs/reproduction.md": {
         "sequences": partial(study_tables.sequences, ROOT),
+        "curves": partial(lstm_curves.table, ROOT),
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),
     },

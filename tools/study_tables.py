@@ -13,6 +13,7 @@ from lantm.paper.figures import FURTHER, PROGRAMS, SEQUENCES, Figures
 from lantm.training import Experiment
 
 RECIPES = ("paper", "robust", "exact")  # those that tables compare
+TUNED = "tuned"  # of the LSTM alone
 NOT_RUN = "-"  # in a cell of a table
 CHANGED = "†"  # behind figures of a training whose settings have been changed since
 MODEL_NAMES = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"}
@@ -87,7 +88,7 @@ def changed_note(rows: list[list[str]]) -> str:
 def sequences(root: pathlib.Path) -> str:
     """Five tasks, three models, at 1x and 2x."""
     results = Results(root, "sequences")
-    cells = results.recipes()
+    cells = results.recipes(*RECIPES, TUNED)
     head = ["task", "model", "paper: 1x", "2x"]
     for recipe in cells:
         head += [f"ours, `{recipe}`: 1x", "2x", "seeds that solve 1x, 2x"]
@@ -150,7 +151,8 @@ def every_cell(root: pathlib.Path) -> str:
     text = []
     for study in ("sequences", "generalisation"):
         results = Results(root, study)
-        cells = [result for found in results.recipes().values() for result in found.values()]
+        recipes = (*RECIPES, TUNED) if study == "sequences" else RECIPES
+        cells = [result for found in results.recipes(*recipes).values() for result in found.values()]
         rows = [_full_row(result, row) for result in cells for row in result["rows"]]
         text.append(f"### {study.capitalize()}\n\n{results.table(head, rows)}")
     return "\n\n".join(text)

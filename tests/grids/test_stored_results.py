@@ -58,7 +58,8 @@ def penn_treebank(monkeypatch: pytest.MonkeyPatch) -> None:
 def cells_of(study: str) -> dict[str, Cell]:
     """All cells that anybody may have trained without settings of their own, by name."""
     texts = study.startswith("language")
-    recipes = [recipe for recipe in RECIPES if recipe != "exact" or study in ("sequences", "generalisation")]
+    limited = {"exact": ("sequences", "generalisation"), "tuned": ("sequences",)}
+    recipes = [recipe for recipe in RECIPES if study in limited.get(recipe, (study,))]
     requests = [Request(data="elsewhere")] if texts else [Request(recipe=recipe) for recipe in recipes]
     return {cell.name: cell for request in requests for cell in STUDIES[study].selected(request)}
 

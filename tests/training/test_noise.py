@@ -49,10 +49,10 @@ def test_batches_of_training_have_it_and_no_two_the_same(tiny: Experiment) -> No
     losses = {}
     for name, experiment in (("quiet", tiny), ("noisy", noisy)):
         lessons = make_material(experiment, experiment.build_task()).lessons
-        problems, key = lessons.take((), jax.numpy.asarray(0), jax.numpy.asarray(1), jax.numpy.asarray(0))
-        losses[name] = float(lessons.loss(model, (problems, key), None, jax.numpy.asarray(0))[0])
-        _, next_key = lessons.take((), jax.numpy.asarray(0), jax.numpy.asarray(1), jax.numpy.asarray(1))
-        assert jax.random.key_data(key).tolist() != jax.random.key_data(next_key).tolist()
+        zero, one = jax.numpy.asarray(0), jax.numpy.asarray(1)
+        lesson, following = (lessons.take((), zero, one, at, None) for at in (zero, one))
+        losses[name] = float(lessons.loss(model, lesson, None, zero)[0])
+        assert jax.random.key_data(lesson.noise).tolist() != jax.random.key_data(following.noise).tolist()
     assert losses["quiet"] != losses["noisy"]
 
 

@@ -45,7 +45,7 @@ class TestLines:
         if self._text:
             return f"perplexity {np.exp(best):.1f}, {progress.per_second:,.0f} words/s"
         rate = np.median(progress.rate)
-        return f"loss {best:.4f} (median {median:.4f}), rate {rate:.2g}{_trouble(progress)}"
+        return f"loss {best:.4f} (median {median:.4f}), rate {rate:.2g}{_reached(progress)}{_trouble(progress)}"
 
     def of(self, progress: Progress) -> list[str]:
         """The lines to be shown now."""
@@ -62,7 +62,7 @@ class TestLines:
                 line += f"{test.coarse.max():>{_width(label) - 1}.1f}%{test.fine.max():>7.1f}%{solved:>7}"
             elif isinstance(test, Perplexity):
                 line += f"{np.min(_finite(test.values)):>12.1f}{progress.per_second:>10,.0f}"
-        return [*lines, line + _trouble(progress)]
+        return [*lines, line + _reached(progress) + _trouble(progress)]
 
     def _heading(self, progress: Progress) -> list[str]:
         start = f"{'epoch':>6}{'time':>8}"
@@ -83,6 +83,12 @@ def _width(label: str) -> int:
 def _finite(values: np.ndarray) -> np.ndarray:
     found = values[np.isfinite(values)]
     return found if found.size else np.array([np.nan])
+
+
+def _reached(progress: Progress) -> str:
+    """How far curricula that follow what is learnt have come."""
+    longest = None if progress.report is None else progress.report.longest
+    return "" if longest is None else f", lengths to {np.max(longest)} (median {np.median(longest):g})"
 
 
 def _trouble(progress: Progress) -> str:

@@ -49,7 +49,8 @@ class Arguments(Generic[Machine]):
     model: ModelName = "lantm-invnorm"
     """Which of the paper's models."""
     recipe: str = "paper"
-    """Which settings to begin with: paper (the paper's), robust and exact (ours), demo (short, for a laptop)."""
+    """Which settings to begin with: paper (the paper's), robust and exact (ours), tuned (for models to compare
+    with), demo (short, for a laptop)."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, for the task `text`; with --resume, if it has moved."""
     vocabulary: int = 10_000

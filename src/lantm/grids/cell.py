@@ -150,6 +150,8 @@ class Cell(Job):
             "trained": run.provenance(),
             "scored": provenance(),
         }
+        if not np.isnan(history.longest).all():
+            record["lengths_reached"] = _reached(history)
         if isinstance(trained.source, Text):
             record["text"] = trained.source.corpus.facts()
         else:
@@ -226,6 +228,12 @@ def _listed(curves: Any) -> dict[str, Any]:
         for name, table in curves.figures.items()
     }
     return {"epochs": curves.epochs.tolist(), **figures}
+
+
+def _reached(history: History) -> dict[str, Any]:
+    """How far a curriculum that follows what is learnt has taken every seed: the epochs at which any went on."""
+    moved = np.any(np.diff(history.longest, axis=0, prepend=0) != 0, axis=1)
+    return {"epochs": history.epochs[moved].tolist(), "longest": history.longest[moved].astype(int).tolist()}
 
 
 def _of_tests(history: History, label: str) -> Row:

@@ -22,7 +22,8 @@ from lantm.machine.weighting import InvNorm, SoftMax, Weighting
 
 Backend = Literal["auto", "loops", "kernel", "interpreted"]
 """`auto` takes the kernels wherever they serve and the loops elsewhere, `kernel` fails where they do not serve, and
-`interpreted` runs the kernels in Pallas's interpreter, anywhere and slowly: for tests."""
+`interpreted` runs the kernels in Pallas's interpreter, anywhere and slowly: for tests. The kernels of an LSTM are
+cuDNN's (`lantm.machine.cudnn`), which have no interpreter."""
 
 
 class Kernels(NamedTuple):

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from lantm.batch import Batch
 from lantm.devices import on_cpu
 from lantm.errors import LantmError
+from lantm.machine import cudnn
 from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.linear import Linear, lstm_matrices
@@ -125,11 +126,12 @@ class Lstm(Model):
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], CellState]:
         """The top layer's output at every step, and the final state of every layer."""
-        if backend == "kernel":
-            raise LantmError("an LSTM has no kernels: use the backend 'auto' or 'loops'")
         if noise is not None:
             raise LantmError("an LSTM learns without noise: leave out noise")
-        return _run_layers(self.layers, self.embedding[inputs], carried, schedule.steps)
+        below = self.embedding[inputs]
+        if cudnn.serves(backend, len(self.layers), below.dtype):
+            return cudnn.run_layers(self.layers, below, carried, schedule.steps)
+        return _run_layers(self.layers, below, carried, schedule.steps)
 
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer; there are no heads to trace."""

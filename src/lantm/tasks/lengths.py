@@ -48,7 +48,12 @@ class Lengths:
 
     def sample(self, key: PRNGKeyArray, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
         """A length drawn uniformly from the shortest `share` of the lengths; by default from all of them."""
-        return self.smallest + self.stride * jax.random.randint(key, (), 0, self._first(share), dtype="int32")
+        return self.sample_to(key, self.longest(share))
+
+    def sample_to(self, key: PRNGKeyArray, longest: Int[Array, ""]) -> Int[Array, ""]:
+        """A length drawn uniformly from those up to and including `longest`, which is one of them."""
+        count = (longest - self.smallest) // self.stride + 1
+        return self.smallest + self.stride * jax.random.randint(key, (), 0, count, dtype="int32")
 
     def longest(self, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
         """The longest of the shortest `share` of the lengths."""

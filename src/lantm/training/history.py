@@ -35,6 +35,8 @@ class History:
     rate: Float[np.ndarray, "epochs seeds"]
     skipped: Float[np.ndarray, "epochs seeds"]
     """Steps skipped so far because the gradient was not finite."""
+    longest: Float[np.ndarray, "epochs seeds"]
+    """The longest length that a curriculum which follows what is learnt has reached; nan without one."""
     diverged: Bool[np.ndarray, " seeds"]
     """Whether the last steps of a seed had no finite gradient."""
     tests: dict[str, Curves]
@@ -67,6 +69,7 @@ class History:
             gradient_norm=table(trained, "gradient_norm"),
             rate=table(trained, "rate"),
             skipped=table(trained, "skipped"),
+            longest=table(trained, "longest"),
             diverged=np.nan_to_num(table(trained, "diverged")[-1:]).any(axis=0),
             tests=tests,
         )
@@ -88,6 +91,7 @@ def epoch_rows(experiment: Experiment, epoch: int, report: EpochReport) -> list[
             "rate": _finite(report.rate[index]),
             "skipped": int(report.skipped[index]),
             "diverged": bool(report.diverged[index]),
+            **({} if report.longest is None else {"longest": int(report.longest[index])}),
         }
         for index, seed in enumerate(experiment.seed_numbers)
     ]

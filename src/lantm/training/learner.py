@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from lantm.machine import LantmConfig, LstmConfig, Model
 from lantm.machine.loops import put_row
 from lantm.randomness import INITIALISE, seed_key
+from lantm.training.curriculum import Reached
 from lantm.training.material import Lessons
 from lantm.training.recipe import PATIENCE, Recipe
 
@@ -29,7 +30,7 @@ class Learner(NamedTuple):
     best_score: Float[Array, ""]
     best_epoch: Int[Array, ""]
     batch: Int[Array, ""]  # batches of this epoch that are done
-    carried: PyTree  # for a text: controller, heads and memory after these batches
+    carried: PyTree  # for a text: controller, heads and memory after these batches; for a task: its curriculum
     losses: Float[Array, " batches"]  # of the batches of this epoch
     norms: Float[Array, " batches"]  # of their gradients, before clipping
 
@@ -42,6 +43,7 @@ class EpochReport(NamedTuple):
     rate: Float[Array, ""]
     skipped: Int[Array, ""]  # steps skipped so far because loss or gradient was not finite
     diverged: Bool[Array, ""]
+    longest: Int[Array, ""] | None  # length that a curriculum which follows what is learnt has reached
 
 
 def begin(machine: LantmConfig | LstmConfig, lessons: Lessons, vocabulary: int, seed: Int[Array, ""]) -> Learner:
@@ -85,7 +87,7 @@ def train_batches(
 def _learn(lessons: Lessons, learner: Learner, data: PyTree, epoch: Int[Array, ""], at: Int[Array, ""]) -> Learner:
     """One step; one that is not finite changes no weights and is counted as skipped."""
     recipe = lessons.recipe
-    given = lessons.take(data, learner.seed, epoch, at)
+    given = lessons.take(data, learner.seed, epoch, at, learner.carried)
 
     def loss(model: Model) -> tuple[Float[Array, ""], PyTree]:
         return lessons.loss(model, given, learner.carried, at)
@@ -122,6 +124,7 @@ def close_epoch(
         rate=recipe.rate(epoch, learner.rate_scale),
         skipped=learner.optimiser.total_notfinite,
         diverged=learner.optimiser.notfinite_count >= PATIENCE,
+        longest=learner.carried.longest if isinstance(learner.carried, Reached) else None,
     )
     learner = learner._replace(
         best_loss=jnp.where(better, loss, learner.best_loss),

@@ -204,7 +204,7 @@ class _Training:
     def _end_epoch(self, epoch: int) -> list[Row]:
         recipe, experiment = self._recipe, self._experiment
         self._learners, reports = self._close(self._learners, jnp.asarray(self._material.counts), jnp.asarray(epoch))
-        report = EpochReport(*(values[self._leading] for values in jax.device_get(reports)))
+        report: EpochReport = jax.tree.map(lambda values: values[self._leading], jax.device_get(reports))
         if self._recorder is not None:
             self._recorder.add(epoch, self._learners.model, self._leading)
         rows = epoch_rows(experiment, epoch, report)

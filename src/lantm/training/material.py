@@ -8,7 +8,7 @@ Everything else about training (optimiser, schedule, starts, checkpoints, record
 
 import abc
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch, mixed
-from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, side_by_side
+from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, mark, side_by_side
 from lantm.evaluation import reading as text_reading
 from lantm.evaluation.examiner import PARTS
 from lantm.evaluation.surprise import total_surprise
@@ -25,6 +25,7 @@ from lantm.machine.loops import get_row
 from lantm.randomness import EVALUATE, HARD, NOISE, TEST, TRAIN, seed_key, shared_key
 from lantm.tasks import Source, Task, Text
 from lantm.tasks.pieces import Pieces
+from lantm.training.curriculum import Reached
 from lantm.training.experiment import Experiment
 from lantm.training.loss import negative_log_likelihood
 from lantm.training.recipe import Recipe
@@ -48,7 +49,9 @@ class Lessons(abc.ABC):
         """What is carried from batch to batch, before the first one."""
 
     @abc.abstractmethod
-    def take(self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Given:
+    def take(
+        self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""], carried: PyTree
+    ) -> Given:
         """Batch number `at` of an epoch, for a seed."""
 
     @abc.abstractmethod
@@ -86,9 +89,20 @@ def make_material(experiment: Experiment, source: Source) -> Material:
     return TextMaterial(experiment, source) if isinstance(source, Text) else ProblemMaterial(experiment, source)
 
 
+class Lesson(NamedTuple):
+    """A batch of problems to learn from."""
+
+    problems: Batch
+    noise: PRNGKeyArray
+    lengths: Int[Array, " batch"]
+
+
 @dataclasses.dataclass(frozen=True)
 class ProblemLessons(Lessons):
-    """Problems of a task, drawn on the device. All seeds have the same lengths, so that they run in step."""
+    """Problems of a task, drawn on the device.
+
+    All seeds have the same lengths, so that they run in step, except in a curriculum that follows what each has learnt.
+    """
 
     recipe: Recipe
     task: Task
@@ -97,16 +111,18 @@ class ProblemLessons(Lessons):
     def batches(self) -> int:
         return self.recipe.batches
 
-    def begin(self, model: Model) -> None:
-        """Nothing: problems are independent."""
+    def begin(self, model: Model) -> Reached | None:
+        """How far a curriculum that follows what is learnt has come; otherwise problems are independent."""
+        recipe = self.recipe
+        return Reached.start(self.task.train_lengths, recipe.curriculum_step) if recipe.curriculum_threshold else None
 
     def take(
-        self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]
-    ) -> tuple[Batch, PRNGKeyArray]:
-        """Problems, and the key of the noise."""
+        self, data: PyTree, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""], carried: Reached | None
+    ) -> Lesson:
+        """Problems, the key of their noise, and their lengths."""
         recipe, task = self.recipe, self.task
         keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
-        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key, seed))(keys)
+        lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key, seed, carried))(keys)
         lengths = lengths if recipe.mixed_lengths else lengths[0]
         longest = task.train_lengths.largest
         problems = task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
@@ -114,14 +130,19 @@ class ProblemLessons(Lessons):
             share_key, hard_key = jax.random.split(seed_key(seed, HARD, TRAIN, epoch, at))
             chosen = jax.random.bernoulli(share_key, recipe.hard_share, (recipe.batch_size,))
             problems = mixed(chosen, task.sample_hard(hard_key, recipe.batch_size, lengths, longest), problems)
-        return problems, seed_key(seed, NOISE, epoch, at)
+        return Lesson(problems, seed_key(seed, NOISE, epoch, at), jnp.broadcast_to(lengths, (recipe.batch_size,)))
 
     def loss(
-        self, model: Model, given: tuple[Batch, PRNGKeyArray], carried: PyTree, at: Int[Array, ""]
-    ) -> tuple[Float[Array, ""], PyTree]:
-        problems, key = given
-        noise = Noise(key, self.recipe.noise) if self.recipe.noise else None
-        return negative_log_likelihood(answer(model, problems, noise=noise)), carried
+        self, model: Model, given: Lesson, carried: Reached | None, at: Int[Array, ""]
+    ) -> tuple[Float[Array, ""], Reached | None]:
+        recipe = self.recipe
+        noise = Noise(given.noise, recipe.noise) if recipe.noise else None
+        found = answer(model, given.problems, noise=noise)
+        if carried is not None:
+            marks = mark(jnp.argmax(found.logits, axis=-1), found.targets, found.mask)
+            settings = (recipe.curriculum_threshold, recipe.curriculum_step)
+            carried = carried.after(self.task.train_lengths, given.lengths, marks, *settings)
+        return negative_log_likelihood(found), carried
 
 
 class ProblemMaterial(Material):
@@ -161,7 +182,9 @@ class TextLessons(Lessons):
     def begin(self, model: Model) -> PyTree:
         return text_reading.begin(model, self.recipe.batch_size, self.recipe.steps)
 
-    def take(self, data: Pieces, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""]) -> Pieces:
+    def take(
+        self, data: Pieces, seed: Int[Array, ""], epoch: Int[Array, ""], at: Int[Array, ""], carried: PyTree
+    ) -> Pieces:
         return Pieces(*(get_row(rows, at) for rows in data))
 
     def loss(self, model: Model, given: Pieces, carried: PyTree, at: Int[Array, ""]) -> tuple[Float[Array, ""], PyTree]:

@@ -13,6 +13,7 @@ from lantm.errors import LantmError
 from lantm.evaluation import Score
 from lantm.records import drop_retired
 from lantm.tasks import Lengths
+from lantm.training.curriculum import Reached
 
 PATIENCE = 20
 """The number of consecutive steps without a finite gradient after which a seed counts as diverged."""
@@ -64,6 +65,11 @@ class Recipe:
     """The machines that follow the curriculum: all, or those with an even seed, which is every second start."""
     curriculum_focus: float = 0.0
     """Fraction of lengths drawn at the current maximum; the rest are uniform. 0: all uniform up to the maximum."""
+    curriculum_threshold: float = 0.0
+    """Follow what has been learnt instead of the epochs: a seed goes on to longer problems when this fraction of
+    symbols is right at the longest it has reached; what `curriculum_focus` leaves is uniform up to there. 0: do not."""
+    curriculum_step: int = 2
+    """The number of lengths that such a curriculum begins with, and that it adds each time."""
     hard_share: float = 0.0
     """Fraction of training problems that are hard ones, such as long carries and repeated symbols."""
     noise: float = 0.0
@@ -95,12 +101,21 @@ class Recipe:
             raise LantmError(f"plateau_factor is {self.plateau_factor}: give a number above 0, at most 1")
         if not 0 <= self.noise < math.inf:
             raise LantmError(f"noise is {self.noise}: give a number from 0 on")
-        for name in ("curriculum", "curriculum_focus", "hard_share"):
+        for name in ("curriculum", "curriculum_focus", "curriculum_threshold", "hard_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
         if not 0 <= self.plateau_start <= _LARGEST:
             raise LantmError(f"plateau_start is {self.plateau_start}: give a whole number from 0 to {_LARGEST}")
-        counts = ("epochs", "batches", "batch_size", "steps", "test_every", "test_batches", "starts")
+        if self.curriculum_threshold and self.curriculum:
+            raise LantmError(
+                "a curriculum follows the epochs or what is learnt: give curriculum or curriculum_threshold"
+            )
+        if self.curriculum_threshold and self.schedule == "validation":
+            raise LantmError(
+                "the schedule validation waits for the end of a curriculum, and one with curriculum_threshold has none "
+                "that is known: give another schedule"
+            )
+        counts = ("epochs", "batches", "batch_size", "steps", "test_every", "test_batches", "starts", "curriculum_step")
         for name in ("plateau_patience", "validation_memory", *counts):
             if not 1 <= getattr(self, name) <= _LARGEST:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")
@@ -142,9 +157,16 @@ class Recipe:
         return self.learning_rate * plateau_scale
 
     def draw_length(
-        self, lengths: Lengths, epoch: Int[Array, ""], key: PRNGKeyArray, seed: Int[Array, ""]
+        self,
+        lengths: Lengths,
+        epoch: Int[Array, ""],
+        key: PRNGKeyArray,
+        seed: Int[Array, ""],
+        reached: Reached | None = None,
     ) -> Int[Array, ""]:
-        """A length to train on in an epoch, for the machine of a seed."""
+        """A length to train on in an epoch, for the machine of a seed, and how far it has come if that counts."""
+        if reached is not None:
+            return reached.draw_length(lengths, key, self.curriculum_focus)
         share = self.share_of_lengths(epoch)
         if self.curriculum and self.curriculum_seeds == "even":
             share = jnp.where(seed % 2 == 0, share, 1.0)

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from lantm.errors import LantmError
 from lantm.grids.cell import Cell
 from lantm.grids.request import Request
 from lantm.grids.study import Study
@@ -50,7 +51,11 @@ def _quick(experiment: Experiment, request: Request) -> Experiment:
     """Short problems, few epochs, one or two seeds: everything runs, little is learnt."""
     large = isinstance(experiment.machine, LstmConfig)  # a hundred times the parameters
     recipe = dataclasses.replace(
-        experiment.recipe, epochs=4 if large else 100, test_every=2 if large else 25, test_batches=5
+        experiment.recipe,
+        epochs=4 if large else 100,
+        batches=min(experiment.recipe.batches, 10),
+        test_every=2 if large else 25,
+        test_batches=5,
     )
     seeds = (1 if large else 2) if request.seeds is None else request.seeds
     shortest = make_task(experiment.task).train_lengths.smallest
@@ -68,11 +73,13 @@ def _sequence_cells(request: Request) -> list[Cell]:
         )
         for task in TASKS
         for model in MODELS
-        if (model, request.recipe) != ("lstm", "exact")
+        if request.recipe not in ("exact", "tuned") or (model == "lstm") == (request.recipe == "tuned")
     ]
 
 
 def _further_cells(request: Request) -> list[Cell]:
+    if request.recipe == "tuned":
+        raise LantmError("generalisation is of InvNorm, which has no recipe tuned: use paper, robust or exact")
     exact = request.recipe == "exact"
     return [
         Cell(

@@ -9,11 +9,12 @@ from lantm.paper.presets.exact import EXACT, exact_lengths, exact_machine
 from lantm.paper.presets.heads import with_robust_heads
 from lantm.paper.presets.programs import programs
 from lantm.paper.presets.text import text
+from lantm.paper.presets.tuned import TUNED, tuned_lstm
 from lantm.tasks import Text
 from lantm.training import Experiment, ModelName, Recipe
 
 MODELS: tuple[ModelName, ...] = ("lantm-invnorm", "lantm-softmax", "lstm")
-RECIPES = ("paper", "robust", "exact", "demo")
+RECIPES = ("paper", "robust", "exact", "tuned", "demo")
 
 # Differences from the defaults, which are those of copy.
 _SIZES: dict[str, dict[str, Any]] = {
@@ -44,8 +45,8 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
     if recipe not in RECIPES:
         raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
     if name == "programs":
-        if recipe == "exact":
-            raise LantmError("programs have the recipes paper, robust and demo, not exact: choose one of them")
+        if recipe in ("exact", "tuned"):
+            raise LantmError(f"programs have the recipes paper, robust and demo, not {recipe}: choose one of them")
         return Experiment(task, known, *programs(task, known, recipe), recipe_name=recipe)
     if name == Text.name:
         if recipe != "paper":
@@ -67,6 +68,10 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
         return Experiment(
             task, known, exact_machine(machine), EXACT, recipe_name=recipe, seeds=10, lengths=exact_lengths(task)
         )
+    if recipe == "tuned":
+        if not isinstance(machine, LstmConfig):
+            raise LantmError(f"the recipe tuned is for the models that {model} is compared with: use robust or exact")
+        return Experiment(task, known, tuned_lstm(machine), TUNED, recipe_name=recipe, seeds=3)
     if recipe == "robust":
         machine, training = _robust(machine, training)
     elif recipe == "demo":
