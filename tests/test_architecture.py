@@ -33,11 +33,11 @@ ALLOWED: dict[str, set[str]] = {
     "machine": {"batch", "devices", "errors", "geometry", "records", "registry"},
     "evaluation": {"batch", "devices", "geometry", "machine", "randomness", "tasks"},
     "training": {
-        *("batch", "devices", "errors", "files", "randomness", "records", "weight_files"),
+        *("batch", "devices", "errors", "files", "randomness", "records", "registry", "weight_files"),
         *("evaluation", "machine", "tasks"),
     },
     "trained": {
-        *("batch", "errors", "files", "provenance", "randomness", "weight_files"),
+        *("batch", "errors", "files", "provenance", "randomness", "registry", "weight_files"),
         *("evaluation", "geometry", "machine", "tasks", "training"),
     },
     "report": {
@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "paper": {"errors", "machine", "tasks", "training"},
     "grids": {
-        *("devices", "errors", "files", "provenance", "randomness", "records"),
+        *("devices", "errors", "files", "provenance", "randomness", "records", "registry"),
         *("evaluation", "machine", "paper", "report", "tasks", "trained", "training"),
     },
     "library": {

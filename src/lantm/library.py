@@ -99,7 +99,7 @@ _OBJECTS: tuple[tuple[str, Any, type], ...] = (
 
 
 def _run_folder(path: pathlib.Path, experiment: Experiment, resume: bool) -> RunFolder:
-    run = RunFolder(path)
+    run = RunFolder(path, experiment.modules)
     if not (resume and run.exists()):
         return RunFolder.create(path, experiment, provenance())
     if run.experiment() != experiment:

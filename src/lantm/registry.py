@@ -7,12 +7,37 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from lantm.errors import LantmError
 
 T = TypeVar("T")
+
+Trust = bool | tuple[str, ...]
+"""Which names of the form `module:Name` in a file may be imported: all, none, or these, which the user gave."""
+
+
+def imports_module(name: str) -> bool:
+    """Whether making the object of this name imports a module of the user's.
+
+    >>> imports_module("my_task:Mine[size=3]"), imports_module("copy[data_symbols=5]")
+    (True, False)
+    """
+    return ":" in name.partition("[")[0]
+
+
+def check_trust(names: Iterable[object], trust: Trust, where: str) -> None:
+    """Refuses names from a file that would import a module, and with it run its code, unless they are trusted.
+
+    A name that was typed or is in the user's own code is the user's word; one that is read from a file is not.
+    """
+    for name in names:
+        if isinstance(name, str) and imports_module(name) and not (trust if isinstance(trust, bool) else name in trust):
+            raise LantmError(
+                f"{where} names {name!r}, and importing a module runs its code: add --trust (in Python: trust=True) if "
+                "you trust who wrote it"
+            )
 
 
 class Registry(Generic[T]):
@@ -104,7 +129,7 @@ class Registry(Generic[T]):
             sys.path.insert(0, os.getcwd())
         try:
             module = importlib.import_module(module_name)
-        except Exception as error:  # the user's file may raise anything
+        except (Exception, SystemExit) as error:  # the user's file may raise anything
             raise LantmError(
                 f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
                 "on Python's path and in the current folder"
@@ -114,7 +139,7 @@ class Registry(Generic[T]):
             raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}")
         if isinstance(found, self._base):
             return found
-        # Names are also read from run folders: nothing is called that is not a subclass of the base class.
+        # Nothing is called that is not a subclass of the base class.
         if not (isinstance(found, type) and issubclass(found, self._base)):
             raise LantmError(f"{name!r} is not a {self._base.__name__}: derive it from that class")
         return self._call(found, name, options)

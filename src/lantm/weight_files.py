@@ -1,14 +1,15 @@
 """Trees of arrays as safetensors files: checkpoints, machines and recordings.
 
-The header carries a digest of everything in the file, so damage is noticed when it is read. Nothing is ever
-unpickled.
+The header carries a digest of everything in the file, so damage is noticed when it is read: before that, nothing in it
+is believed. Nothing is ever unpickled.
 """
 
+import contextlib
 import hashlib
 import json
 import pathlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -23,6 +24,8 @@ from lantm.files import write_whole
 FORMAT = "lantm-1"
 SUFFIX = ".safetensors"
 
+_Arrays = Iterable[tuple[str, np.ndarray]]  # in the order of their names
+
 # What reading a file that is not whole may raise.
 _DAMAGE = (safetensors.SafetensorError, OSError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 
@@ -36,22 +39,14 @@ def save(path: pathlib.Path, tree: Any, notes: Mapping[str, Any]) -> None:
     """Writes the arrays of `tree` with `notes` (JSON values) beside them, whole or not at all."""
     arrays = named_arrays(tree)
     text = json.dumps(notes, sort_keys=True)
-    metadata = {"format": FORMAT, "notes": text, "digest": _digest(arrays, text)}
+    metadata = {"format": FORMAT, "notes": text, "digest": _digest(sorted(arrays.items()), text)}
     write_whole(path, safetensors.numpy.save(arrays, metadata))
 
 
 def read_notes(path: pathlib.Path) -> dict[str, Any]:
-    """The notes alone, to learn what kind of tree to load: they are checked against the digest when it is."""
-    try:
-        with safetensors.safe_open(path, framework="numpy") as file:
-            notes = json.loads(_metadata(file, path)["notes"])
-    except FileNotFoundError as error:
-        raise LantmError(f"there is no file {path}") from error
-    except _DAMAGE as error:
-        raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
-    if not isinstance(notes, dict):
-        raise LantmError(f"{path} is damaged: its notes are not a JSON object")
-    return notes
+    """The notes alone, to learn what kind of tree to load; the digest of the whole file is checked first."""
+    with _opened(path) as (file, metadata):
+        return _notes(((name, file.get_tensor(name)) for name in sorted(_shapes(file))), metadata, path)
 
 
 def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
@@ -60,23 +55,14 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
     A file that is damaged, or that holds something else, is a `LantmError`.
     """
     expected = _named(eqx.filter(like, _has_shape))
-    try:
-        with safetensors.safe_open(path, framework="numpy") as file:
-            metadata = _metadata(file, path)
-            # Before anything is read: a file that claims to be larger than the machine takes no memory.
-            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 no mapping
-            names = {_former_name(name) if _former_name(name) in shapes else name: name for name in expected}
-            _compare({name: leaf.shape for name, leaf in expected.items()}, _renamed(shapes, names), path)
-            arrays = {name: file.get_tensor(name) for name in shapes}
-        notes_text = metadata["notes"]
-        if metadata["digest"] != _digest(arrays, notes_text):
-            raise LantmError(f"{path} is damaged: its contents do not match its digest; restore it from a copy")
-        arrays = _renamed(arrays, names)
-        notes = json.loads(notes_text)
-    except FileNotFoundError as error:
-        raise LantmError(f"there is no file {path}") from error
-    except _DAMAGE as error:
-        raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
+    with _opened(path) as (file, metadata):
+        # Before anything is read: a file that is larger than the machine takes no memory.
+        shapes = _shapes(file)
+        names = {_former_name(name) if _former_name(name) in shapes else name: name for name in expected}
+        _compare({name: leaf.shape for name, leaf in expected.items()}, _renamed(shapes, names), path)
+        arrays = {name: file.get_tensor(name) for name in shapes}
+        notes = _notes(sorted(arrays.items()), metadata, path)
+    arrays = _renamed(arrays, names)
     _compare({name: leaf.dtype for name, leaf in expected.items()}, {n: a.dtype for n, a in arrays.items()}, path)
 
     def take(place: Any, leaf: Any) -> Any:
@@ -85,17 +71,38 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
     return jax.tree_util.tree_map_with_path(take, like), notes
 
 
-def _metadata(file: Any, path: pathlib.Path) -> dict[str, str]:
-    metadata = file.metadata() or {}
-    if metadata.get("format") != FORMAT:
-        raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
-    return metadata
+@contextlib.contextmanager
+def _opened(path: pathlib.Path) -> Iterator[tuple[Any, dict[str, str]]]:
+    """The file and its metadata; whatever goes wrong while it is read is a `LantmError`."""
+    if not path.is_file():  # a pipe would be waited for
+        raise LantmError(f"there is no file {path}")
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
+            yield file, metadata
+    except _DAMAGE as error:
+        raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
 
 
-def _digest(arrays: Mapping[str, np.ndarray], notes: str) -> str:
+def _shapes(file: Any) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 it is no mapping
+
+
+def _notes(arrays: _Arrays, metadata: Mapping[str, str], path: pathlib.Path) -> dict[str, Any]:
+    """The notes of a file, if they and its arrays are those that its digest was made of."""
+    if metadata["digest"] != _digest(arrays, metadata["notes"]):
+        raise LantmError(f"{path} is damaged: its contents do not match its digest; restore it from a copy")
+    notes = json.loads(metadata["notes"])
+    if not isinstance(notes, dict):
+        raise LantmError(f"{path} is damaged: its notes are not a JSON object")
+    return notes
+
+
+def _digest(arrays: _Arrays, notes: str) -> str:
     digest = hashlib.sha256(notes.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
+    for name, array in arrays:
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

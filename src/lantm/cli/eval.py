@@ -51,6 +51,8 @@ class Arguments:
     """The weights with the best periodic test, or the last ones."""
     draw: int = 1
     """Which fresh problems: another number draws others."""
+    trust: bool = False
+    """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     save: pathlib.Path | None = None
     """Write a JSON file with the rows, the experiment, and where both training and scores come from."""
     json: bool = False
@@ -65,7 +67,7 @@ def main(arguments: list[str]) -> int:
             raise LantmError(f"{name} is {value}: give a whole number from 1 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    machines = open_trained(chosen.run, chosen.data)
+    machines = open_trained(chosen.run, chosen.data, chosen.trust)
     experiment, source = machines.experiment, machines.source
     if chosen.task is not None:
         experiment = dataclasses.replace(experiment, task=chosen.task, text=None)

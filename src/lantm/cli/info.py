@@ -34,6 +34,8 @@ class Arguments:
     """Which of the paper's models."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it is no longer where it was."""
+    trust: bool = False
+    """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     json: bool = False
     """Print JSON on standard output."""
 
@@ -44,7 +46,7 @@ def main(arguments: list[str]) -> int:
     if chosen.subject is None:
         facts = _listing()
     elif _is_trained(chosen.subject):
-        facts = _trained(chosen.subject, chosen.data)
+        facts = _trained(chosen.subject, chosen.data, chosen.trust)
     else:
         facts = _parameters(chosen.subject, chosen.model)
     if chosen.json:
@@ -84,8 +86,8 @@ def _listing() -> dict[str, Any]:
     }
 
 
-def _trained(name: str, data: pathlib.Path | None) -> dict[str, Any]:
-    machines = open_trained(name, data)
+def _trained(name: str, data: pathlib.Path | None, trust: bool) -> dict[str, Any]:
+    machines = open_trained(name, data, trust)
     experiment = machines.experiment
     lengths = machines.source.train_lengths
     return {

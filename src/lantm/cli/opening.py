@@ -7,12 +7,15 @@ from lantm.trained import Trained, load
 from lantm.training import Experiment, RunFolder
 
 
-def open_trained(name: str | pathlib.Path, data: pathlib.Path | None = None) -> Trained:
-    """The machines of a run folder, a file or the zoo; `data` is the folder of their text, if it has moved."""
-    run = RunFolder(pathlib.Path(name))
+def open_trained(name: str | pathlib.Path, data: pathlib.Path | None = None, trust: bool = False) -> Trained:
+    """The machines of a run folder, a file or the zoo; `data` is the folder of their text, if it has moved.
+
+    With `trust`, modules that they name are imported.
+    """
+    run = RunFolder(pathlib.Path(name), trust)
     if run.exists():
         prepare_devices(run.experiment())
-    return load(name, data)
+    return load(name, data, trust)
 
 
 def prepare_devices(experiment: Experiment) -> None:

@@ -28,6 +28,8 @@ class Arguments:
     """The run folder."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it has moved."""
+    trust: bool = False
+    """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     open: bool = False
     """Open the page in the browser."""
     json: bool = False
@@ -37,7 +39,7 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "report", arguments)
-    trained = open_trained(RunFolder.open(chosen.run).path, chosen.data)
+    trained = open_trained(RunFolder.open(chosen.run).path, chosen.data, chosen.trust)
     with Console(stderr=True).status("scoring at many lengths"):
         page = write_report(trained)
     size = page.stat().st_size

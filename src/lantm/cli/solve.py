@@ -39,6 +39,8 @@ class Arguments:
     """Which seed's machine answers; by default the one with the best test."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it is no longer where it was."""
+    trust: bool = False
+    """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     full: bool = False
     """Show long problems in full."""
     json: bool = False
@@ -48,7 +50,7 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "solve", arguments)
-    machines = open_trained(chosen.run, chosen.data)
+    machines = open_trained(chosen.run, chosen.data, chosen.trust)
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
     problem = sys.stdin.read().rstrip("\r\n") if chosen.problem == "-" else chosen.problem
     solution = machines.solve(problem, chosen.seed)

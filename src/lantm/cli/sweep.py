@@ -46,6 +46,8 @@ class Arguments:
     """Ray: the GPUs of each job; by default 1 where the cluster has any."""
     minutes: float | None = None
     """Stop after this long, having saved; rerun to continue."""
+    trust: bool = False
+    """Import the modules that the file or the folder names as module:Name, which runs their code (docs/security.md)."""
     plan: bool = False
     """Check the file and say what would be trained, nothing else."""
     show: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
@@ -67,11 +69,11 @@ def main(arguments: list[str]) -> int:
         raise LantmError("give a sweep file, or --show FOLDER; lantm sweep --help shows what a file looks like")
     if chosen.show is not None:
         folder = GridFolder(chosen.show)
-        sweep = Sweep.from_json(folder.asked())
+        sweep = Sweep.from_json(folder.asked(), chosen.trust)
         _show(chosen, sweep, sweep.points(), folder)
         return 0
     check_minutes(chosen.minutes)
-    sweep = read_sweep(chosen.file)
+    sweep = read_sweep(chosen.file, chosen.trust)
     points = sweep.points()
     folder = GridFolder(chosen.out or pathlib.Path("runs") / chosen.file.stem)
     engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)

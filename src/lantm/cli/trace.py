@@ -58,6 +58,8 @@ class Arguments:
     """Which part of a text is read for the figure of the heads."""
     batch_size: int | None = None
     """Columns that part is read in; by default as many as in training. Fewer are longer."""
+    trust: bool = False
+    """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     out: pathlib.Path | None = None
     """The folder for the figures; by default figures/length-N below RUN, or figures/NAME/length-N for the zoo."""
     save: pathlib.Path | None = None
@@ -77,7 +79,7 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"batch-size is {chosen.batch_size}: give a whole number from 1 on")
     with style():  # without matplotlib, fails before anything is computed
         pass
-    machines = open_trained(chosen.run, chosen.data)
+    machines = open_trained(chosen.run, chosen.data, chosen.trust)
     experiment = machines.experiment
     index = machines.best_index if chosen.seed is None else experiment.seed_index(chosen.seed)
     seed = int(machines.start_seeds[index])

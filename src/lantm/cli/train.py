@@ -66,7 +66,9 @@ class Arguments(Generic[Machine]):
     out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
     """The run folder to make; by default runs/TASK-MODEL, with a number appended if there is one."""
     resume: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """Continue the interrupted run in this folder; takes no other settings than --data."""
+    """Continue the interrupted run in this folder; takes no other settings than --data and --trust."""
+    trust: bool = False
+    """Import the modules that the run of --resume names as module:Name, which runs their code (docs/security.md)."""
     json: bool = False
     """Print the final scores as JSON on standard output."""
 
@@ -79,6 +81,7 @@ def main(arguments: list[str]) -> int:
     names.add_argument("--recipe", default="paper")
     names.add_argument("--resume", type=pathlib.Path)
     names.add_argument("--data", type=pathlib.Path)
+    names.add_argument("--trust", action="store_true")
     names.add_argument("--json", action="store_true")
     try:
         known, rest = names.parse_known_args(arguments)
@@ -87,7 +90,7 @@ def main(arguments: list[str]) -> int:
     if known.resume is not None:
         if rest:
             raise LantmError(f"--resume takes its settings from the run folder: leave out {rest[0]}")
-        return _resume(RunFolder.open(known.resume), known.data, known.json)
+        return _resume(RunFolder.open(known.resume, known.trust), known.data, known.json)
     for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
         if name not in choices:
             raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
@@ -157,7 +160,8 @@ def _train(experiment: Experiment, source: Source, folder: RunFolder, resume: bo
     with interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
         result = train(experiment, folder, source, resume, display.update, interrupted, display.warn)
     if not result.complete:
-        again = f"lantm train --resume {shlex.quote(str(folder.path))}"
+        trust = " --trust" if experiment.modules else ""
+        again = f"lantm train --resume {shlex.quote(str(folder.path))}{trust}"
         say(console, f"stopped after epoch {result.epoch} and saved; continue with: {again}")
         return 130
     rows = score_rows(experiment, result.tests)

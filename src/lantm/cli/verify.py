@@ -59,6 +59,8 @@ class Arguments:
     """Which seed's machine; by default the one with the best test."""
     weights: Which = "best"
     """The weights with the best periodic test, or the last ones."""
+    trust: bool = False
+    """Import the modules that MACHINE names as module:Name, which runs their code (docs/security.md)."""
     save: pathlib.Path | None = None
     """Write a JSON file with the result, the experiment, and where both training and result come from."""
     json: bool = False
@@ -70,7 +72,7 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "verify", arguments)
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    machines = open_trained(chosen.machine)
+    machines = open_trained(chosen.machine, trust=chosen.trust)
     both = chosen.random == chosen.hard
     with VerifyingDisplay(Console(stderr=True), chosen.problems) as display:
         found = machines.verify(

@@ -38,6 +38,8 @@ class Arguments:
     """Frames a second."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it has moved."""
+    trust: bool = False
+    """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     out: pathlib.Path | None = None
     """The file: .gif, or .mp4 with the extra `lantm[video]`. By default RUN/video-seed-N.gif."""
     json: bool = False
@@ -55,7 +57,7 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"{chosen.run} is a machine of the zoo, which keeps no recordings: give the folder of a run")
     console = Console(stderr=True)
     with style():
-        trained = open_trained(RunFolder.open(chosen.run).path, chosen.data)
+        trained = open_trained(RunFolder.open(chosen.run).path, chosen.data, chosen.trust)
         seed = _best_recorded(trained) if chosen.seed is None else chosen.seed
         path = chosen.out or chosen.run / f"video-seed-{seed}.gif"
         reel = _reel(trained, seed, chosen.every)

@@ -52,6 +52,8 @@ class Arguments:
     """Which random problems: another number draws others."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it has moved."""
+    trust: bool = False
+    """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     out: pathlib.Path | None = None
     """The page to write; by default view.html in the run folder, or here for the zoo."""
     open: bool = False
@@ -69,7 +71,7 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"epochs is {chosen.epochs}: give a whole number from 0 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
-    sources = [open_trained(name, chosen.data) for name in (chosen.run, chosen.other) if name is not None]
+    sources = [open_trained(name, chosen.data, chosen.trust) for name in (chosen.run, chosen.other) if name is not None]
     groups = [_machines(source, chosen, named=len(sources) > 1) for source in sources]
     machines = [machine for group in groups for machine in group]
     second = len(groups[0]) if len(groups) > 1 else 1

@@ -28,7 +28,8 @@ class Arguments:
 
     shelf: pathlib.Path | None = None
     """Another folder of machines; by default the package's own."""
-
+    trust: bool = False
+    """Import the modules that its machines name as module:Name, which runs their code (docs/security.md)."""
     json: bool = False
     """Print JSON on standard output: what each machine's file says of it."""
 
@@ -55,6 +56,8 @@ class AddArguments:
     """Choose and score on hard problems too."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it is no longer where it was."""
+    trust: bool = False
+    """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     shelf: pathlib.Path | None = None
     """The folder of machines; by default the package's own."""
 
@@ -67,7 +70,7 @@ def main(arguments: list[str]) -> int:
     shelf = chosen.shelf or zoo.SHELF
     if not shelf.is_dir():
         raise LantmError(f"there is no folder {shelf}: lantm zoo add RUN --shelf {shelf} makes it")
-    machines = [load_file(shelf / f"{name}{SUFFIX}") for name in zoo.names(shelf)]
+    machines = [load_file(shelf / f"{name}{SUFFIX}", trust=chosen.trust) for name in zoo.names(shelf)]
     if chosen.json:
         print_json([{"name": machine.name, **machine.notes} for machine in machines])
     else:
@@ -78,10 +81,10 @@ def main(arguments: list[str]) -> int:
 def _add(chosen: AddArguments) -> int:
     if chosen.problems < 1:
         raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
-    run, shelf = open_trained(chosen.run, chosen.data), chosen.shelf or zoo.SHELF
+    run, shelf = open_trained(chosen.run, chosen.data, chosen.trust), chosen.shelf or zoo.SHELF
     name = chosen.name or usual_name(run.experiment)
     before = shelf / f"{name}{SUFFIX}"
-    shown = [("before", load_file(before))] if before.exists() else []
+    shown = [("before", load_file(before, trust=chosen.trust))] if before.exists() else []
     with Console(stderr=True).status("choosing and scoring"):
         added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf, chosen.hard)
     for what, machine in [*shown, ("added", added)]:

@@ -100,7 +100,7 @@ class Cell(Job):
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             return False
         try:
-            trained = Experiment.from_json(record.get("experiment"))
+            trained = Experiment.from_json(record.get("experiment"), self.experiment.modules)
         except LantmError:
             return False
         if not same_training(trained, self.experiment, any_seeds=self.request.seeds is None):

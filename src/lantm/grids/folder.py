@@ -19,6 +19,7 @@ import filelock
 from lantm.errors import LantmError
 from lantm.files import read_json_object, write_json, write_whole
 from lantm.provenance import provenance
+from lantm.registry import Trust
 from lantm.training import Experiment, RunFolder
 
 Record = dict[str, Any]
@@ -106,13 +107,13 @@ class GridFolder:
         """The folder of the run folders."""
         return self.path / "runs"
 
-    def run(self, name: str) -> RunFolder:
+    def run(self, name: str, trust: Trust = False) -> RunFolder:
         """A run folder, which need not exist."""
-        return RunFolder(self.runs / name)
+        return RunFolder(self.runs / name, trust)
 
     def run_folder(self, name: str, experiment: Experiment, for_people: bool) -> tuple[RunFolder, bool]:
         """The run folder of an experiment, and whether it existed; without recordings unless `for_people`."""
-        run = self.run(name)
+        run = self.run(name, experiment.modules)
         if self.check_run(name, experiment):
             return run, True
         if run.path.is_dir():  # the process ended before its first file was complete
@@ -123,7 +124,7 @@ class GridFolder:
 
     def check_run(self, name: str, experiment: Experiment) -> bool:
         """Whether the run folder exists; one with other settings is a `LantmError`."""
-        run = self.run(name)
+        run = self.run(name, experiment.modules)
         if not run.exists():
             return False
         if not same_training(run.experiment(), experiment):

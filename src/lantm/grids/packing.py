@@ -14,6 +14,7 @@ from lantm.grids.job import Job
 from lantm.grids.point import Point, Scoring, digest, slug
 from lantm.provenance import provenance
 from lantm.records import json_object, make_record
+from lantm.registry import Trust
 from lantm.trained import Trained
 from lantm.training import Experiment, Member, RunFolder, score_row
 
@@ -69,10 +70,10 @@ class Group(Job):
 
     @classmethod
     def from_json(cls, values: Any) -> "Group":
-        """The group back from JSON."""
+        """The group back from the JSON of a process of the same sweep, which has said whom it trusts."""
         values = json_object(values, cls, "group")
         scoring = make_record(Scoring, values.get("scoring"), "scoring")
-        return cls(Experiment.from_json(values.get("experiment")), scoring)
+        return cls(Experiment.from_json(values.get("experiment"), trust=True), scoring)
 
 
 def _only(measured: Measured, at: int) -> Measured:
@@ -95,8 +96,9 @@ def missing(folder: GridFolder, points: Sequence[Point], largest: int) -> list[G
     """The groups that are not done: those with a run folder continue, the other points are packed."""
     left = dict.fromkeys(point for point in points if point_record(folder, point) is None)
     groups = []
+    modules = tuple({name for point in left for name in point.experiment.modules})
     for scoring in dict.fromkeys(point.scoring for point in left):
-        for begun in _begun(folder, scoring):
+        for begun in _begun(folder, scoring, modules):
             if any(point in left for point in begun.points):
                 groups.append(begun)
                 for point in begun.points:
@@ -104,10 +106,10 @@ def missing(folder: GridFolder, points: Sequence[Point], largest: int) -> list[G
     return groups + pack(list(left), largest)
 
 
-def _begun(folder: GridFolder, scoring: Scoring) -> Iterator[Group]:
+def _begun(folder: GridFolder, scoring: Scoring, trust: Trust) -> Iterator[Group]:
     for path in sorted(folder.runs.glob("*/experiment.json")):
         with contextlib.suppress(LantmError):
-            group = Group(RunFolder(path.parent).experiment(), scoring)
+            group = Group(RunFolder(path.parent, trust).experiment(), scoring)
             if group.run_name == path.parent.name:
                 yield group
 

@@ -34,6 +34,7 @@ from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper import account, make_experiment
 from lantm.randomness import SEEDS
 from lantm.records import make_record
+from lantm.registry import Trust, check_trust
 from lantm.tasks import Source, Task
 from lantm.training import Experiment
 
@@ -69,11 +70,19 @@ class Sweep:
             raise LantmError(f"scales are {list(self.scales)}: give whole numbers from 1 on, each once, at least one")
 
     @classmethod
-    def from_json(cls, values: Any) -> "Sweep":
-        """A sweep from the contents of its file; anything that does not fit is a `LantmError` that names it."""
+    def from_json(cls, values: Any, trust: Trust = False) -> "Sweep":
+        """A sweep from the contents of its file; anything that does not fit is a `LantmError` that names it.
+
+        A name of the form `module:Name` is refused unless it is trusted.
+        """
         if isinstance(values, dict) and isinstance(values.get("grid"), dict):
             values = {**values, "grid": [values["grid"]]}
-        return make_record(cls, values, "the sweep")
+        sweep = make_record(cls, values, "the sweep")
+        for settings in (sweep.experiment, *sweep.grid):
+            for name in ("task", "geometry", "weighting"):
+                given = settings.get(name)
+                check_trust(given if isinstance(given, list | tuple) else [given], trust, "the sweep")
+        return sweep
 
     def to_json(self) -> dict[str, Any]:
         """Its contents as plain JSON values."""
@@ -113,7 +122,7 @@ class Sweep:
             yield experiment
 
 
-def read_sweep(path: pathlib.Path) -> Sweep:
+def read_sweep(path: pathlib.Path, trust: Trust = False) -> Sweep:
     """The sweep in a TOML or JSON file, by its ending."""
     if path.suffix not in (".toml", ".json"):
         raise LantmError(f"{path} is not a sweep file: its name has to end in .toml or .json")
@@ -127,7 +136,7 @@ def read_sweep(path: pathlib.Path) -> Sweep:
         raise LantmError(f"there is no file {path}: lantm sweep --help shows what to write into one") from error
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise LantmError(f"{path} cannot be read: {error}") from error
-    return Sweep.from_json(values)
+    return Sweep.from_json(values, trust)
 
 
 def _choices(grid: Mapping[str, Any]) -> dict[str, Sequence[Any]]:

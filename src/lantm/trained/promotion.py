@@ -43,4 +43,4 @@ def promote(
     alone = run.seed(seed)
     scores = alone.examiner(run.source, tests)(alone.best_weights, np.asarray(alone.start_seeds), reporting(problems))
     path = alone.save(shelf / f"{name}{SUFFIX}", scores=score_rows(alone.experiment, scores), scored=provenance())
-    return load_file(path)
+    return load_file(path, trust=run.experiment.modules)

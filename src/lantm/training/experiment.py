@@ -3,12 +3,14 @@
 import dataclasses
 import math
 import pathlib
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.randomness import SEEDS
 from lantm.records import json_object, make_record
+from lantm.registry import Trust, check_trust, imports_module
 from lantm.tasks import Corpus, Lengths, Source, Task, Text, make_task, read_corpus
 from lantm.tasks.base import LONGEST
 from lantm.training.recipe import Recipe
@@ -129,6 +131,11 @@ class Experiment:
         return self.task == Text.name
 
     @property
+    def modules(self) -> tuple[str, ...]:
+        """The names in it that import a module of the user's."""
+        return tuple(filter(imports_module, _names(vars(self), vars(self.machine))))
+
+    @property
     def machines(self) -> int:
         """The number of machines that are trained side by side; those of one seed are adjacent."""
         return self.seeds * self.recipe.starts
@@ -193,9 +200,13 @@ class Experiment:
         return dataclasses.replace(self, text=text).to_json()
 
     @classmethod
-    def from_json(cls, values: Any) -> "Experiment":
-        """The record from JSON; anything that does not fit is a `LantmError` that names the field."""
+    def from_json(cls, values: Any, trust: Trust = False) -> "Experiment":
+        """The record from JSON; anything that does not fit is a `LantmError` that names the field.
+
+        A name of the form `module:Name` is refused before anything is imported, unless it is trusted.
+        """
         values = json_object(values, cls, "experiment")
+        check_trust(_names(values, values.get("machine")), trust, "the experiment")
         if "digest" in values:  # earlier versions had a record of its own for texts
             text = {"folder": values.pop("data", ""), "digest": values.pop("digest")}
             values |= {"task": Text.name, "text": {**text, "vocabulary": values.pop("vocabulary", None)}}
@@ -204,6 +215,13 @@ class Experiment:
         values["machine"] = make_record(config, values.get("machine"), "machine")
         values["recipe"] = make_record(Recipe, values.get("recipe"), "recipe")
         return make_record(cls, values, "experiment")
+
+
+def _names(experiment: Mapping[str, Any], machine: Any) -> list[str]:
+    """The names of objects in an experiment and its machine."""
+    fields = machine if isinstance(machine, Mapping) else {}
+    names = (experiment.get("task"), fields.get("geometry"), fields.get("weighting"))
+    return [name for name in names if isinstance(name, str)]
 
 
 def model_of(machine: LantmConfig | LstmConfig) -> ModelName:

@@ -21,6 +21,7 @@ from lantm import weight_files
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
 from lantm.files import read_json_object, write_json, write_whole
+from lantm.registry import Trust
 from lantm.tasks import Source
 from lantm.training import recordings
 from lantm.training.experiment import Experiment
@@ -32,14 +33,15 @@ KEPT = 2  # checkpoints: the one before the newest stays, in case the newest is 
 class RunFolder:
     """A run on disk."""
 
-    def __init__(self, path: pathlib.Path):
-        """Names the folder; `create` and `open` check that it is one."""
+    def __init__(self, path: pathlib.Path, trust: Trust = False):
+        """Names the folder; `create` and `open` check that it is one. `trust` is that in modules which it names."""
         self.path = path
+        self.trust = trust
 
     @classmethod
     def create(cls, path: pathlib.Path, experiment: Experiment, provenance: dict[str, Any]) -> "RunFolder":
         """A new run folder; one that holds a run already is not touched."""
-        folder = cls(path)
+        folder = cls(path, experiment.modules)
         if folder.exists():
             raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -48,9 +50,9 @@ class RunFolder:
         return folder
 
     @classmethod
-    def open(cls, path: pathlib.Path) -> "RunFolder":
+    def open(cls, path: pathlib.Path, trust: Trust = False) -> "RunFolder":
         """A run folder that exists."""
-        folder = cls(path)
+        folder = cls(path, trust)
         if not folder.exists():
             raise LantmError(f"{path} is not a run folder: it has no experiment.json; lantm train --out makes one")
         return folder
@@ -73,7 +75,7 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """What was trained."""
-        return Experiment.from_json(read_json_object(self._experiment_file).get("experiment"))
+        return Experiment.from_json(read_json_object(self._experiment_file).get("experiment"), self.trust)
 
     def provenance(self) -> dict[str, Any]:
         """Where and with what it was trained."""
