@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
         *("evaluation", "geometry", "machine", "tasks", "training"),
     },
     "report": {
-        *("batch", "errors", "files", "randomness"),
+        *("batch", "errors", "files", "randomness", "weight_files"),
         *("evaluation", "geometry", "machine", "tasks", "trained", "training"),
     },
     "paper": {"errors", "machine", "tasks", "training"},

@@ -34,7 +34,7 @@ _PAGE = """<!DOCTYPE html>
 
 def page(title: str, styles: Sequence[str], scripts: Sequence[str], data: Any) -> str:
     """A whole page, from files of this package by name and the data that its script shows."""
-    style, script = _joined(styles), '"use strict";\n(() => {\n' + _joined(scripts) + "})();\n"
+    style, script = joined(styles), '"use strict";\n(() => {\n' + joined(scripts) + "})();\n"
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "base-uri 'none'; form-action 'none'"
@@ -52,7 +52,8 @@ def json_in_html(data: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _joined(names: Sequence[str]) -> str:
+def joined(names: Sequence[str]) -> str:
+    """The files of this package by name, one after the other."""
     assets = importlib.resources.files("lantm.report.pages") / "assets"
     return "".join((assets / name).read_text(encoding="utf-8") for name in names)
 

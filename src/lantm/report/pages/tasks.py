@@ -1,0 +1,42 @@
+"""A task as a page carries it: the names of its symbols, and what its problems are made of."""
+
+from typing import Any
+
+from lantm.report.marks import END
+from lantm.tasks import TASKS, Programs, Source, Task
+from lantm.tasks.grammar import TEMPLATES
+
+TASK_SCRIPTS = tuple(f"tasks/{name}.js" for name in ("sequences", "numbers", "programs", "tasks"))
+"""The scripts that read problems, in the order in which a page has them. They need no page."""
+
+
+def pack_task(source: Source) -> dict[str, Any]:
+    """The task; `typed` says whether the page knows how to read problems of it."""
+    packed: dict[str, Any] = {
+        "name": source.name,
+        "symbols": [symbol_mark(source, symbol) for symbol in range(source.vocabulary)],
+        "dataSymbols": source.data_symbols,
+        "lengths": [source.train_lengths.smallest, source.train_lengths.largest, source.train_lengths.stride],
+        "typed": _is_built_in(source),
+    }
+    if isinstance(source, Task):
+        markers = {"start": source.start, "endOfInput": source.end_of_input, "endOfOutput": source.end_of_output}
+        packed |= {**markers, "longest": source.longest_length}
+    if isinstance(source, Programs):
+        packed["templates"] = [[one.kind, one.text] for one in TEMPLATES if one.kind in source.chosen_kinds]
+    return packed
+
+
+def symbol_mark(source: Source, symbol: int) -> str:
+    """A symbol as pages show it: as the task names it, but for the end of an answer, which no symbol looks like."""
+    if isinstance(source, Task) and symbol == source.end_of_output:
+        return END
+    return source.symbol_name(symbol)
+
+
+def _is_built_in(source: Source) -> bool:
+    """Whether it is a task of this package, with lengths counted in the usual unit."""
+    if not isinstance(source, Task) or source.name not in TASKS:
+        return False
+    usual = TASKS.make(source.name)
+    return type(source) is type(usual) and getattr(source, "unit", None) == getattr(usual, "unit", None)

@@ -1,0 +1,67 @@
+"""A machine and its problems as a page carries them, so that the page can run it: settings, weights, symbols.
+
+The weights are 32-bit floats, compressed. Shorter ones would save half of the page, but with 16 bits the logits of a
+machine differ from Python's in the third digit.
+"""
+
+import base64
+import dataclasses
+import zlib
+from typing import Any
+
+import numpy as np
+
+from lantm import weight_files
+from lantm.batch import Batch
+from lantm.geometry import GEOMETRIES
+from lantm.machine import WEIGHTINGS, Lantm, Lstm, LstmController, Model
+
+MOST_PARAMETERS = 500_000  # of a machine that a page carries: 2.5 MB
+# What assets/engine knows, by its names here.
+_GEOMETRIES = ("translation", "rotation", "scaling-rotation", "se2", "sphere", "disk", "hyperbolic")
+_WEIGHTINGS = ("invnorm", "softmax")
+ENGINE = tuple(
+    f"engine/{name}.js"
+    for name in (
+        *("arithmetic", "flat", "surfaces", "half_space", "geometries", "weightings", "memory", "controller"),
+        *("lantm", "lstm", "machine"),
+    )
+)
+"""The scripts that run machines, in the order in which a page has them. They need no page."""
+
+
+def pack_machine(model: Model) -> dict[str, Any] | None:
+    """The machine; None where a page cannot run it, because it is large or has parts of the user's own."""
+    arrays = weight_files.named_arrays(model)
+    if sum(array.size for array in arrays.values()) > MOST_PARAMETERS:
+        return None
+    packed: dict[str, Any] = {"config": dataclasses.asdict(model.config)}
+    if type(model) is Lantm and type(model.layer.controller) is LstmController:
+        access = model.layer.access
+        geometry, weighting = _described(GEOMETRIES, access.geometry), _described(WEIGHTINGS, access.weighting)
+        if geometry["name"] not in _GEOMETRIES or weighting["name"] not in _WEIGHTINGS:
+            return None
+        packed |= {"model": "lantm", "geometry": geometry, "weighting": weighting}
+    elif type(model) is Lstm:
+        packed |= {"model": "lstm"}
+    else:
+        return None
+    whole = np.concatenate([np.asarray(array, "<f4").reshape(-1) for array in arrays.values()])
+    return packed | {
+        "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
+        # All first bytes of the numbers, then all second ones: signs and exponents are much alike, and compress.
+        "data": base64.b64encode(zlib.compress(whole.view(np.uint8).reshape(-1, 4).T.tobytes(), 9)).decode(),
+    }
+
+
+def pack_problem(batch: Batch, problem: int = 0) -> dict[str, list[int]]:
+    """A problem of a batch as a page carries it: what the machine is shown, and what it has to answer in the end."""
+    asked = np.flatnonzero(np.asarray(batch.mask)[:, problem])
+    inputs, targets = np.asarray(batch.inputs)[: asked[-1] + 1, problem], np.asarray(batch.targets)[asked, problem]
+    return {"inputs": inputs.tolist(), "expected": targets.tolist()}
+
+
+def _described(registry: Any, part: Any) -> dict[str, Any]:
+    """The name of a geometry or of a weighting, and its options."""
+    options = {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
+    return {"name": registry.name_of(part, ignored=tuple(options)), **options}
