@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "geometry": {"errors", "registry"},
     "tasks": {"batch", "errors", "registry"},
     "machine": {"batch", "devices", "errors", "geometry", "records", "registry"},
-    "evaluation": {"batch", "devices", "geometry", "machine", "randomness", "tasks"},
+    "evaluation": {"batch", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
     "training": {
         *("batch", "devices", "errors", "files", "randomness", "records", "registry", "weight_files"),
         *("evaluation", "machine", "tasks"),

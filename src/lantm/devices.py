@@ -8,6 +8,7 @@ may differ in rounding. On a GPU even the same command agrees only up to roundin
 
 import contextlib
 import os
+import pathlib
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, TypeVar
@@ -57,6 +58,33 @@ def local_devices() -> list[jax.Device]:
     """All local devices of the kind that JAX uses by default."""
     devices: list[jax.Device] = jax.local_devices(backend=current_device().platform)
     return devices
+
+
+def available_memory() -> int | None:
+    """The bytes that are free for computations on all local devices together; None if it is not known."""
+    if on_cpu():
+        return _available_on_cpu()
+    stats = [device.memory_stats() or {} for device in local_devices()]
+    if not all("bytes_limit" in one for one in stats):
+        return None
+    return int(sum(one["bytes_limit"] - one.get("bytes_in_use", 0) for one in stats))
+
+
+def _available_on_cpu() -> int | None:
+    """What the system has free, and what limits leave to this process."""
+    found = []
+    with contextlib.suppress(OSError, LookupError, ValueError):
+        lines = dict(line.split(":") for line in pathlib.Path("/proc/meminfo").read_text().splitlines())
+        found.append(1024 * int(lines["MemAvailable"].split()[0]))
+    with contextlib.suppress(OSError, LookupError, ValueError):  # a container's; "max" is no limit
+        group = pathlib.Path("/sys/fs/cgroup")
+        limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+        kinds = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        found.append(limit - used + int(kinds["file"]))  # what it remembers of files, it can forget
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if not found:
+            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(found, default=None)
 
 
 def device_mesh(seeds: int) -> Mesh:

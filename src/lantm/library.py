@@ -15,7 +15,7 @@ from lantm.paper import make_experiment
 from lantm.provenance import provenance
 from lantm.tasks import TASKS, Lengths, Task
 from lantm.trained import Trained
-from lantm.training import Experiment, ModelName, Progress, RunFolder
+from lantm.training import Experiment, ModelName, Progress, RunFolder, check_budget
 from lantm.training import train as train_experiment
 
 
@@ -47,6 +47,7 @@ def train(
     """
     experiment = _experiment(task, model, recipe, seeds, settings)
     source = _own_task(task, experiment) if isinstance(task, Task) else experiment.source()
+    check_budget(experiment, source, None if folder is None else pathlib.Path(folder))
     run = None if folder is None else _run_folder(pathlib.Path(folder), experiment, resume)
     ended = False
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -85,6 +86,17 @@ def test_a_worker_that_always_dies_is_a_failure(
     assert actor.options["address"] == "local"
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1", "127.0.0.1:port"])
+def test_an_address_at_which_nothing_listens(
+    address: str, tiny_sweep: Sweep, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray is not even asked: it would go on trying for minutes."""
+    actor, folder = Actor(joins=AssertionError("Ray was asked")), GridFolder(tmp_path)
+    with pytest.raises(LantmError, match=re.escape(f"cannot join the Ray cluster {address}: ")) as caught:
+        played(actor, tiny_sweep, folder, monkeypatch, RayEngine(address), stop=False)
+    assert "\n" not in str(caught.value)
+
+
 def test_workers_are_asked_to_stop(tiny_sweep: Sweep, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = Sweep.from_json({**tiny_sweep.to_json(), "pack": 1})
     reached = iter([3, 3, 3, 5, 5, 5, 5, 5, 5, 5, 5, 5])
@@ -152,8 +164,8 @@ def test_what_the_cluster_does_not_have(
         (Actor(), RayEngine(cpus=8), "asks for 8 CPU, the Ray cluster has 2"),
         (
             Actor(joins=ConnectionError("nobody there\nat all")),
-            RayEngine("host:1"),
-            "Ray cluster host:1: nobody there$",
+            RayEngine("auto"),
+            "Ray cluster auto: nobody there$",
         ),
     ):
         monkeypatch.setattr(ray_engine, "load_ray", lambda actor=actor: actor)

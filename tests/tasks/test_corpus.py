@@ -1,5 +1,6 @@
 """Three files as numbers of words; what is no such text is said in one line."""
 
+import os
 import pathlib
 import shutil
 
@@ -119,6 +120,15 @@ def test_folders_that_are_none_or_hold_too_much(tmp_path: pathlib.Path) -> None:
     (tmp_path / "test.txt").unlink()
     (tmp_path / "test.txt").mkdir()
     with pytest.raises(LantmError, match=r"cannot read .*test\.txt: Is a directory"):
+        read_corpus(tmp_path)
+
+
+def test_a_pipe_is_refused(tmp_path: pathlib.Path) -> None:
+    """Reading it would wait for somebody to write."""
+    write(tmp_path)
+    (tmp_path / "valid.txt").unlink()
+    os.mkfifo(tmp_path / "valid.txt")
+    with pytest.raises(LantmError, match=r"valid\.txt is a pipe or a device, not a file"):
         read_corpus(tmp_path)
 
 

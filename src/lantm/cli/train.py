@@ -17,13 +17,24 @@ from lantm.errors import LantmError
 from lantm.files import free_path
 from lantm.interrupt import interruptible
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.paper import MODELS, RECIPES, account, preset
+from lantm.paper import MODELS, RECIPES, preset
 from lantm.provenance import provenance
 from lantm.report import score_table
 from lantm.report.pages import try_report
 from lantm.tasks import Source, Text
 from lantm.trained import Trained, usual_name
-from lantm.training import Experiment, ModelName, Recipe, RunFolder, TextFiles, load_learners, score_rows, train
+from lantm.training import (
+    Experiment,
+    ModelName,
+    Recipe,
+    RunFolder,
+    TextFiles,
+    check_budget,
+    estimated_hours,
+    load_learners,
+    score_rows,
+    train,
+)
 from lantm.training.experiment import model_of
 
 Machine = TypeVar("Machine", LantmConfig, LstmConfig)
@@ -113,8 +124,8 @@ def main(arguments: list[str]) -> int:
     prepare_devices(experiment)
     # Errors in the task or the machine are reported before anything is written.
     source = experiment.source()
-    account(experiment.machine, source.vocabulary)
     path = chosen.out or free_path(pathlib.Path("runs") / usual_name(experiment))
+    check_budget(experiment, source, path)
     return _train(experiment, source, RunFolder.create(path, experiment, provenance()), False, chosen.json)
 
 
@@ -157,6 +168,8 @@ def _train(experiment: Experiment, source: Source, folder: RunFolder, resume: bo
         corpus = source.corpus
         words = f"{len(corpus.train):,} words, validated on {len(corpus.valid):,}"
         say(console, f"on {words}, {len(corpus.words):,} different ones")
+    if (hours := estimated_hours(experiment, source)) > 1:
+        say(console, f"this will take about {hours:,.0f} hours, as far as its size tells")
     with interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
         result = train(experiment, folder, source, resume, display.update, interrupted, display.warn)
     if not result.complete:

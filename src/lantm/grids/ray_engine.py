@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import socket
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from lantm.records import make_record
 RETRIES = 10
 """The number of times a job is given to another worker before it counts as failed."""
 _LOOK = 1.0  # seconds between two checks of the tasks
+_PATIENCE = 5.0  # seconds to wait for an answer from the address of a cluster
 
 
 class RayEngine(Engine):
@@ -78,6 +80,20 @@ def load_ray() -> Any:
     return ray
 
 
+def _check_reachable(address: str) -> None:
+    """Raises a `LantmError` if nothing listens at host:port: Ray itself would go on trying for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:  # auto, local: Ray knows where
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+    except (OSError, ValueError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LantmError(f"cannot join the Ray cluster {address}: {reason}; ray start --head prints its address") from (
+            error
+        )
+
+
 def _connect(ray: Any, address: str | None) -> None:
     # Workers find the user's own modules in the same folder.
     environment = {
@@ -87,6 +103,7 @@ def _connect(ray: Any, address: str | None) -> None:
     if address is None:
         options |= {"include_dashboard": False, "address": "local"}
     else:
+        _check_reachable(address)
         options["address"] = address
     try:
         with warnings.catch_warnings():

@@ -117,6 +117,8 @@ def _find(folder: pathlib.Path, part: str) -> pathlib.Path:
 
 def _read(path: pathlib.Path) -> list[str]:
     """The words of a file, with `<eos>` at the end of every line."""
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe waits for a writer, a device may have no end
+        raise LantmError(f"{path} is a pipe or a device, not a file: copy the text into a file")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

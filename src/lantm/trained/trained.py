@@ -31,6 +31,7 @@ from lantm.evaluation import (
     reporting,
     side_by_side,
 )
+from lantm.evaluation.budget import Share, at_once, check_fits, run_size
 from lantm.evaluation.examiner import BATCH, PARTS
 from lantm.files import file_name
 from lantm.geometry import Geometry
@@ -251,7 +252,12 @@ class Trained:
         if isinstance(source, Text):
             return TextExaminer(source, tests, seeds, batch_size or self.experiment.recipe.batch_size)
         assert isinstance(source, Task)
-        return ProblemExaminer(source, tests, seeds, batch_size or BATCH)
+        batch_size = batch_size or BATCH
+        longest = max(getattr(test, "lengths", test).largest for test in tests.values())
+        running = run_size(self.model(), batch_size, source.steps(longest)) * at_once(seeds)
+        what = f"{batch_size:,} problems of length {longest:,}"
+        check_fits(f"answering {what}", {what: Share(running, "the batch size or the lengths")})
+        return ProblemExaminer(source, tests, seeds, batch_size)
 
     # Files.
 

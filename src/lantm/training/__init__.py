@@ -1,5 +1,6 @@
 """Training: an experiment, its recipe, the loop over all seeds at once, and the run folder it writes."""
 
+from lantm.training.budget import check_budget, estimated_hours
 from lantm.training.experiment import Experiment, Member, ModelName, TextFiles
 from lantm.training.history import History
 from lantm.training.learner import EpochReport, Learner
@@ -22,6 +23,8 @@ __all__ = [
     "RunFolder",
     "TextFiles",
     "best_starts",
+    "check_budget",
+    "estimated_hours",
     "load_learners",
     "score_row",
     "score_rows",

@@ -18,6 +18,7 @@ from lantm.devices import compiled_once, device_mesh, place
 from lantm.evaluation import Measured, merits, rounded
 from lantm.randomness import SEEDS
 from lantm.tasks import Source
+from lantm.training.budget import check_budget
 from lantm.training.events import EventFiles
 from lantm.training.experiment import Experiment
 from lantm.training.history import History, epoch_rows, rows_of_tests
@@ -135,7 +136,9 @@ def train(
     On a CPU, a run that is interrupted at any moment and resumed ends in the same weights as an uninterrupted one:
     everything random is a function of seed, epoch and batch, and everything else is saved.
     """
-    training = _Training(experiment, folder, source or experiment.source(), watch, warn)
+    source = source or experiment.source()
+    check_budget(experiment, source, None if folder is None else folder.path)
+    training = _Training(experiment, folder, source, watch, warn)
     if resume and folder is not None:
         training.resume(folder)
     with EventFiles(folder.path / "tensorboard" if folder else None, training.epoch) as events:
