@@ -368,3 +368,20 @@ def test_geometry_and_weighting_are_objects(changes: dict[str, Geometry]) -> Non
     xs = sequences(1)[0]
     own, plain = small_layer(**changes), small_layer()
     assert np.abs(own(xs)[0] - plain(xs)[0]).max() > 1e-6
+
+
+def test_second_derivatives() -> None:
+    """By a plain scan, against differences of the gradient of the loops; the loops say what to use instead."""
+    layer, (xs,) = small_layer(), sequences(1, 3)
+
+    def loss(xs: jax.Array, backend: Any) -> jax.Array:
+        return jnp.sum(layer(xs, backend=backend)[0] ** 2)
+
+    hessian = quick(jax.hessian(lambda xs: loss(xs, "scan")))(xs)
+    gradient = quick(jax.grad(lambda xs: loss(xs, "loops")))
+    for at in np.ndindex(xs.shape):
+        nudge = jnp.zeros_like(xs).at[at].set(1e-5)
+        np.testing.assert_allclose(hessian[at], (gradient(xs + nudge) - gradient(xs - nudge)) / 2e-5, atol=1e-7)
+    for twice in (jax.hessian(loss), jax.jacrev(jax.grad(loss))):
+        with pytest.raises(LantmError, match="use the backend 'scan'"):
+            twice(xs, "loops")

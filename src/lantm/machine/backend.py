@@ -20,8 +20,9 @@ from lantm.geometry import Disk, Geometry, Hyperbolic, RigidMotion, Rotation, Sc
 from lantm.machine.access import Access
 from lantm.machine.weighting import InvNorm, SoftMax, Weighting
 
-Backend = Literal["auto", "loops", "kernel", "interpreted"]
-"""`auto` takes the kernels wherever they serve and the loops elsewhere, `kernel` fails where they do not serve, and
+Backend = Literal["auto", "loops", "kernel", "scan", "interpreted"]
+"""`auto` takes the kernels wherever they serve and the loops elsewhere, and `kernel` fails where they do not serve.
+`scan` is a plain `lax.scan`: slow, with memory by the square of the time, but its gradient can be differentiated again.
 `interpreted` runs the kernels in Pallas's interpreter, anywhere and slowly: for tests. The kernels of an LSTM are
 cuDNN's (`lantm.machine.cudnn`), which have no interpreter."""
 

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
+from lantm.errors import LantmError
 from lantm.machine import by_kernels, by_loops
 from lantm.machine.access import Access
 from lantm.machine.backend import Backend, choose_kernels
@@ -28,6 +29,7 @@ from lantm.machine.controller import CellKind
 from lantm.machine.folding import SHARED, foldable
 from lantm.machine.loops import get_row
 from lantm.machine.memory import Memory, Policy, Window
+from lantm.machine.reference import recur_by_scan
 from lantm.machine.state import Machinery, Path, Pulled, Schedule, State, Weights
 
 
@@ -47,6 +49,8 @@ def recur(
 
     `memory` has room for what will be written: its slots from `window.end` on are free.
     """
+    if backend == "scan":
+        return recur_by_scan(access, policy, weights, inputs, start, memory, window, schedule, cell)
     kernels = choose_kernels(backend, access, start.controller.hidden.shape[-1], inputs.dtype)
     schedule = schedule._replace(turn_at=schedule.turn)
     return _recur(Machinery(access, policy, cell, kernels), weights, inputs, start, memory, window, schedule)
@@ -106,9 +110,21 @@ def _recur(machinery: Machinery, *arguments: Any) -> Path:
     return _run(machinery, *arguments)[0]
 
 
+@jax.custom_jvp
+def _once(value: Array) -> Array:
+    """The value itself; that it is differentiated here means that a gradient is differentiated again."""
+    return value
+
+
+@_once.defjvp
+def _twice(_: Any, __: Any) -> Any:
+    # Without this, JAX would differentiate the loops themselves, and fill the memory or fail in their middle.
+    raise LantmError("a machine's gradient cannot be differentiated again: use the backend 'scan', which is slower")
+
+
 def _recur_forward(machinery: Machinery, *arguments: Any) -> tuple[Path, Any]:
     # JAX says of every argument whether it is differentiated; here all of them are treated alike.
-    given = jax.tree.map(lambda leaf: leaf.value, arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed"))
+    given = jax.tree.map(lambda leaf: _once(leaf.value), arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed"))
     return _run(machinery, *given)
 
 

@@ -1,7 +1,7 @@
-"""The recurrence by plain `lax.scan` and autodiff: for controllers of one's own, and to test the fast one against.
+"""The recurrence by plain `lax.scan` and autodiff: for controllers of one's own, and for second derivatives.
 
-It saves the whole memory at every step, runs to the end of its arrays however few steps are asked for,
-and is as plain as it can be.
+The fast one is tested against it. It saves the whole memory at every step, runs to the end of its arrays however few
+steps are asked for, and is as plain as it can be.
 """
 
 from collections.abc import Callable
@@ -32,10 +32,9 @@ def recur_by_scan(
     memory: Memory,
     window: Window,
     schedule: Schedule,
-    backend: str = "loops",
     cell: CellKind = CellKind(),  # noqa: B008 (it is immutable)
 ) -> Path:
-    """Does what `lantm.machine.recurrence.recur` does; the backend does not matter."""
+    """Does what `lantm.machine.recurrence.recur` does."""
 
     def advance(given: Array, state: State) -> tuple[Array, PyTree]:
         seen = jnp.concatenate([state.reading, state.controller.hidden], axis=-1)
