@@ -89,7 +89,7 @@ def test_names_that_lead_nowhere(animals: Registry[Animal], name: str, message: 
 def test_tasks_are_suggested() -> None:
     with pytest.raises(LantmError, match="unknown task 'revrese': did you mean 'reverse'"):
         make_task("revrese")
-    assert list(TASKS) == ["copy", "reverse", "bigramFlip", "double", "addition", "programs"]
+    assert {"copy", "reverse", "bigramFlip", "double", "addition", "programs"} < set(TASKS)
     with pytest.raises(LantmError, match="cannot count lengths in 'metres'"):
         make_task("bigramFlip[unit=metres]")
     for name in ("copy[train_lengths=5]", "bigramFlip[train_lengths=5]", "double[unused_symbols=x]"):

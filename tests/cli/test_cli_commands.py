@@ -214,6 +214,9 @@ PROBLEMS = [
     ("double", "829", 5, "1658"),
     ("addition", "423 + 94", 5, "517"),
     ("addition", "999+1", 5, "1000"),
+    ("oddFirst", "abcdef", 7, "acebdf"),
+    ("repeatCopy", "3:hello", 16, "hellohellohello"),
+    ("prioritySort", "2:c 0:a 1:b", 4, "abc"),
     ("programs", "print((14*5608))", 6, "78512"),
 ]
 

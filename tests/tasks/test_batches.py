@@ -15,10 +15,35 @@ from hypothesis import strategies as st
 
 import lantm.tasks
 from lantm.errors import LantmError
-from lantm.tasks import TASKS, Addition, Batch, BigramFlip, Copy, Lengths, Reverse, SizedTask, Task, make_task
+from lantm.tasks import (
+    TASKS,
+    Addition,
+    Batch,
+    BigramFlip,
+    Copy,
+    Double,
+    Lengths,
+    OddFirst,
+    PrioritySort,
+    RepeatCopy,
+    Reverse,
+    SizedTask,
+    Task,
+    make_task,
+)
 
-ALL_TASKS = [task for task in map(make_task, TASKS) if isinstance(task, SizedTask)] + [BigramFlip(unit="bigrams")]
-every_task = pytest.mark.parametrize("task", ALL_TASKS, ids=lambda task: f"{task.name}{vars(task).get('unit', '')}")
+ALL_TASKS = [
+    *(task for task in map(make_task, TASKS) if isinstance(task, SizedTask)),
+    BigramFlip(unit="bigrams"),
+    Double(highest_first=True),
+]
+
+
+def task_name(task: Task) -> str:
+    return TASKS.name_of(task, ignored=("train_lengths",))
+
+
+every_task = pytest.mark.parametrize("task", ALL_TASKS, ids=task_name)
 
 one_of_each_family = pytest.mark.parametrize("task", [Copy(), Addition()])
 
@@ -55,7 +80,7 @@ def test_layout(task: Task) -> None:
     np.testing.assert_array_equal(batch.writes, [writes] * BATCH_SIZE)
 
     np.testing.assert_array_equal(batch.inputs[0], task.start)
-    assert np.all(batch.inputs[1:writes] < task.data_symbols)
+    assert np.all(batch.inputs[1:writes] < task.data_symbols + isinstance(task, RepeatCopy | PrioritySort))  # marks
     np.testing.assert_array_equal(batch.inputs[writes:], task.end_of_input)
     np.testing.assert_array_equal(
         batch.mask.sum(axis=1),
@@ -149,7 +174,7 @@ def test_capacities_hold_every_length_that_fits(task: Task) -> None:
     assert together.answer_capacity == together.mask[:, 0].sum()
 
 
-@one_of_each_family
+@pytest.mark.parametrize("task", [Copy(), Addition(), RepeatCopy(), PrioritySort()])
 def test_a_problem_depends_neither_on_capacity_nor_on_batch_size(task: Task) -> None:
     small, large = sample(task, KEY, 3, 4, 4), sample(task, KEY, BATCH_SIZE, 4, LONGEST)
     assert [problem(small, row) for row in range(3)] == [problem(large, row) for row in range(3)]
@@ -179,7 +204,11 @@ def text_of(task: Task, draw: Callable[[st.SearchStrategy[str]], str]) -> str:
         numbers = st.text(task.alphabet, min_size=1, max_size=4)
         return f"{draw(numbers)} + {draw(numbers)}" if isinstance(task, Addition) else draw(numbers)
     text = draw(st.text(task.alphabet, min_size=2, max_size=4))
-    return text[: len(text) // 2 * 2] if isinstance(task, BigramFlip) else text
+    if isinstance(task, RepeatCopy):
+        return f"{draw(st.integers(1, 4))}:{text}"
+    if isinstance(task, PrioritySort):
+        return " ".join(f"{at}:{value}" for at, value in draw(st.permutations(list(enumerate(text)))))
+    return text[: len(text) // 2 * 2] if isinstance(task, BigramFlip | OddFirst) else text
 
 
 @every_task
@@ -191,6 +220,7 @@ def test_the_generator_agrees_with_plain_python(task: Task, data: st.DataObject)
     assert batch.inputs.shape == (int(batch.steps), 1)
     symbols, answer = problem(batch, 0)
     assert symbols == task.read(text)
+    assert task.read(task.written([task.symbol_name(symbol) for symbol in symbols])) == symbols
     assert answer[-1] == task.end_of_output
     assert task.decode_answer(answer) == task.expected(text)
 
@@ -225,6 +255,20 @@ def test_any_answer_can_be_shown(task: Task, data: st.DataObject) -> None:
         ("addition", "423", "addition needs two numbers, not '423': write them as '423 + 94'"),
         ("addition", "423 +", "addition cannot read '' as a number"),
         ("addition", "1 + 2 + 3", "addition cannot read '2 + 3' as a number"),
+        ("oddFirst", "abc", "oddFirst has no problems of length 3: use a multiple of 2, as 2 or 4"),
+        ("repeatCopy", "hello", "repeatCopy cannot read 'hello': write how many times, from 1 on, and a text, as in"),
+        ("repeatCopy", "0:hello", "repeatCopy cannot read '0:hello': write how many times, from 1 on"),
+        ("repeatCopy", "3:", "repeatCopy cannot read '3:'"),
+        ("repeatCopy", "2:naïve", "repeatCopy has no symbol for 'ï': use only the characters ' !"),
+        ("repeatCopy", "50001:a", "repeatCopy repeats up to 50,000 times and up to 1,000,000 symbols, not 1 symbols"),
+        ("repeatCopy", "2:" + 600_000 * "a", "repeatCopy repeats up to 50,000 times and up to 1,000,000 symbols, not"),
+        ("repeatCopy[text_size=0]", "1:a", "repeatCopy cannot repeat texts of 0 symbols: use text_size=1 or more"),
+        ("prioritySort", "cab", "prioritySort cannot read 'cab': write a priority and a value of one character each"),
+        ("prioritySort", "0:a1:b", "prioritySort cannot read '0:a1:b': write a priority and a value"),
+        ("prioritySort", "0:a 2:b", "prioritySort needs the priorities 0 to 1 for 2 values, each once: '0:a 2:b' has"),
+        ("prioritySort", "0:a 0:b", "prioritySort needs the priorities 0 to 1 for 2 values, each once"),
+        ("prioritySort", "0:ï", "prioritySort has no symbol for 'ï'"),
+        ("prioritySort", " ".join(f"{n}:a" for n in range(1001)), "prioritySort sorts up to 1,000 values, not 1,001"),
         ("addition", "x" * 5000 + "+1", "addition cannot read 'xxxxxxxxxxxx...xxxxxxxxxxxxx' as a number"),
     ],
 )
@@ -241,7 +285,8 @@ def test_half_a_bigram_has_no_length() -> None:
 
 
 def test_unknown_tasks() -> None:
-    assert list(TASKS) == ["copy", "reverse", "bigramFlip", "double", "addition", "programs"]
+    first, second = ["copy", "reverse", "bigramFlip", "double", "addition"], ["oddFirst", "repeatCopy", "prioritySort"]
+    assert list(TASKS) == [*first, *second, "programs"]
     with pytest.raises(LantmError, match="did you mean 'reverse'"):
         make_task("revers")
 

@@ -12,10 +12,38 @@ import numpy as np
 import pytest
 
 from lantm.errors import LantmError
-from lantm.tasks import Addition, Batch, BigramFlip, Copy, Count, Double, Lengths, NumberTask, Programs, Reverse, Task
+from lantm.tasks import (
+    TASKS,
+    Addition,
+    Batch,
+    BigramFlip,
+    Copy,
+    Count,
+    Double,
+    Lengths,
+    NumberTask,
+    OddFirst,
+    PrioritySort,
+    Programs,
+    RepeatCopy,
+    Reverse,
+    Task,
+)
 
-TASKS = [Copy(), Reverse(), BigramFlip(), BigramFlip(unit="bigrams"), Double(), Addition(), Programs()]
-every_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.name}{vars(task).get('unit', '')}")
+
+def task_name(task: Task) -> str:
+    return TASKS.name_of(task, ignored=("train_lengths",))
+
+
+every_task = pytest.mark.parametrize(
+    "task",
+    [
+        *(Copy(), Reverse(), BigramFlip(), BigramFlip(unit="bigrams"), Double(), Addition(), Programs()),
+        *(RepeatCopy(text_size=6), PrioritySort()),
+        *(pytest.param(task, marks=pytest.mark.thorough) for task in (OddFirst(), Double(highest_first=True))),
+    ],
+    ids=task_name,
+)
 KEY = jax.random.key(18)
 LONGEST = 32
 BATCH = 256
@@ -23,8 +51,12 @@ BATCH = 256
 
 def hard(task: Task, length: int | jax.Array, kind: str | None = None) -> Batch:
     """Always as many, so that one program per task draws them."""
-    longest = 7 if isinstance(task, Programs) else LONGEST
-    return jax.device_get(task.sample_hard(KEY, BATCH, length, longest, kind))
+    return jax.device_get(task.sample_hard(KEY, BATCH, length, longest(task), kind))
+
+
+def longest(task: Task) -> int:
+    """Of programs there are none with more digits, and the input of prioritySort grows with the square."""
+    return {"programs": 7, "prioritySort": 8}.get(task.name, LONGEST)
 
 
 def given(task: Task, batch: Batch, row: int) -> list[str]:
@@ -37,16 +69,10 @@ def symbol_names(task: Task) -> list[str]:
     return [task.symbol_name(symbol) for symbol in range(task.vocabulary)]
 
 
-def as_written(task: Task, names: list[str]) -> str:
-    """The problem as a person writes it."""
-    if isinstance(task, Addition):
-        return "".join(names[1::2][::-1]) + " + " + "".join(names[0::2][::-1])
-    return "".join(names[::-1] if isinstance(task, Double) else names)
-
-
 def texts(task: Task, length: int, kind: str) -> list[str]:
+    """The problems as a person writes them."""
     batch = hard(task, length, kind)
-    return [as_written(task, given(task, batch, row)) for row in range(16)]
+    return [task.written(given(task, batch, row)) for row in range(16)]
 
 
 def pairs(length: int, kind: str) -> list[tuple[str, str]]:
@@ -71,11 +97,11 @@ def carries(left: str, right: str) -> int:
 @every_task
 def test_answers_are_those_of_plain_python(task: Task) -> None:
     stride = task.train_lengths.stride
-    lengths = (1, 2, 7) if isinstance(task, Programs) else (stride, 2 * stride, 6, LONGEST)
+    lengths = (1, 2, 7) if isinstance(task, Programs) else (stride, 2 * stride, 6, longest(task))
     for kind, length in itertools.product(task.hard_kinds, lengths):
         batch = hard(task, length, kind)
         for row in range(16):
-            text = as_written(task, given(task, batch, row))
+            text = task.written(given(task, batch, row))
             answer = batch.targets[batch.mask[:, row], row]
             assert task.decode_answer(answer) == task.expected(text), (kind, length, text)
             if not isinstance(task, Programs):
@@ -193,6 +219,41 @@ def test_any_number_of_symbols(task: Copy, kinds: int) -> None:
         symbols = jax.device_get(task.sample_hard(KEY, 16, 6, 6, kind)).inputs[1:7]
         assert symbols.min() >= 0
         assert symbols.max() < task.data_symbols
+
+
+ORDERS: dict[str, Callable[[list[int]], bool]] = {
+    "in order": lambda order: order == sorted(order),
+    "in reverse": lambda order: order == sorted(order)[::-1],
+    "rotated": lambda order: order != sorted(order) and order == [(order[0] + at) % 8 for at in range(8)],
+    "neighbours exchanged": lambda order: order == [1, 0, 3, 2, 5, 4, 7, 6],
+}
+
+
+@pytest.mark.parametrize("kind", ORDERS)
+def test_priorities_are_in_the_order_of_their_kind(kind: str) -> None:
+    orders = [[int(pair.partition(":")[0]) for pair in text.split()] for text in texts(Letters(), 8, kind)]
+    assert [order for order in orders if not ORDERS[kind](order)] == []
+    assert len(set(map(tuple, orders))) > 3 or kind != "rotated"
+
+
+class Letters(PrioritySort):
+    """Values without blanks, so that a text can be split at them."""
+
+    alphabet: ClassVar[str] = "".join(map(chr, range(0x4E00, 0x4E00 + 125)))
+
+
+@pytest.mark.parametrize("task", [RepeatCopy(text_size=6), PrioritySort()], ids=task_name)
+@pytest.mark.parametrize("kind", ["one symbol", "repeated word"])
+def test_values_between_marks_show_their_pattern(task: Task, kind: str) -> None:
+    batch = hard(task, 6, kind)
+    values = [[name for name in given(task, batch, row) if name != "<s>"] for row in range(16)]
+    texts = list(map("".join, values))
+    if kind == "one symbol":
+        assert [text for text in texts if len(set(text)) > 1] == []
+    else:
+        assert sum(text[0] == text[2] for text in texts) >= 1, "words of two symbols: one of seven"
+        assert sum(text[0] == text[3] for text in texts) >= 1, "of three"
+    assert len(set(texts)) > 8
 
 
 def test_bigrams_count_twice() -> None:

@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lantm.tasks import NumberTask, Programs, Task
+from lantm.tasks import Double, NumberTask, Programs, Task
 
 _END = "$"
 _NARROWEST = 60  # columns: room for the ends of a line, its first mistake, and what is said of the rest
@@ -55,18 +55,18 @@ def work_out(
     width: int | None = None,
 ) -> Worked:
     """The same, line by line; lines of numbers have equal length, digit under digit. By default nothing is left out."""
-    arithmetic = isinstance(task, NumberTask | Programs)
+    backwards = task.lowest_first if isinstance(task, NumberTask) else isinstance(task, Programs)
     names = {symbol: task.symbol_name(symbol) for symbol in {*inputs, *targets, *predicted}}
     in_answers = names | {task.end_of_output: _END}
     right, given = ([in_answers[symbol] for symbol in answer] for answer in (targets, predicted))
-    if arithmetic:
+    if backwards:
         right, given = right[::-1], given[::-1]
     # A name may be longer than one character: what is below it has the same width.
     widths = [max(len(one), len(other)) for one, other in zip(right, given, strict=True)]
     right, given = ([name.ljust(room) for name, room in zip(line, widths, strict=True)] for line in (right, given))
     marks = [("_" if one == other else "*") * len(one) for one, other in zip(right, given, strict=True)]
     wrong = [at for at, mark in enumerate(marks) if "*" in mark]
-    kept = _kept(len(right), width, (wrong[-1] if arithmetic else wrong[0]) if wrong else None)
+    kept = _kept(len(right), width, (wrong[-1] if backwards else wrong[0]) if wrong else None)
     problem = [
         _join(line, kept if isinstance(task, NumberTask) and len(line) == len(right) else _kept(len(line), width))
         for line in _problem(task, [names[symbol] for symbol in inputs])
@@ -89,7 +89,9 @@ def first_mistake(task: Task, targets: Sequence[int], predicted: Sequence[int]) 
     right, given = targets[at], predicted[at]
     if right == task.end_of_output:
         return f"all {at:,} symbols are right, but it does not end there: it goes on with “{task.symbol_name(given)}”"
-    place = f"digit {at + 1:,} from the right" if isinstance(task, NumberTask) else f"symbol {at + 1:,}"
+    place = f"symbol {at + 1:,}"
+    if isinstance(task, NumberTask):
+        place = f"digit {at + 1:,} from the {'right' if task.lowest_first else 'left'}"
     said = "where it ends" if given == task.end_of_output else f"where it says “{task.symbol_name(given)}”"
     return f"the first mistake is {place}, {said} instead of “{task.symbol_name(right)}”"
 
@@ -98,11 +100,11 @@ def _problem(task: Task, names: list[str]) -> list[list[str]]:
     if task.name == "addition":
         # The second number's digits come first (table "Input/output examples").
         return [[" ", " ", *names[1::2][::-1]], ["+", " ", *names[0::2][::-1]]]
-    if task.name == "double":
-        return [list("2 x"), [" ", " ", *names[::-1]]]
+    if isinstance(task, Double):  # above its digits in the answer, which `$` begins or ends
+        return [list("2 x"), [" ", " ", *names[::-1]] if task.lowest_first else [" ", *names, " "]]
     if isinstance(task, Programs):
         return [list(line) for line in "".join(names).split(";")]
-    return [list(task.name), [" ", " ", *names]]
+    return [list(task.name), [" ", " ", *task.written(names)]]
 
 
 def _kept(size: int, width: int | None, mistake: int | None = None) -> list[range]:

@@ -10,17 +10,18 @@
 from lantm.batch import Batch
 from lantm.registry import Registry
 from lantm.tasks.arithmetic import Addition, Double, NumberTask
-from lantm.tasks.base import Count, Task
+from lantm.tasks.base import NOTHING, Count, Task
 from lantm.tasks.corpus import Corpus, read_corpus
 from lantm.tasks.lengths import Lengths
-from lantm.tasks.permutation import BigramFlip, Copy, Reverse, SequenceTask
+from lantm.tasks.marked import PrioritySort, RepeatCopy
+from lantm.tasks.permutation import BigramFlip, Copy, OddFirst, Reverse, SequenceTask
 from lantm.tasks.programs import Programs
-from lantm.tasks.sized import HardDraw, SizedTask
+from lantm.tasks.sized import HardDraw, SizedTask, keep
 from lantm.tasks.source import Source
 from lantm.tasks.text import Text
 
 TASKS: Registry[Task] = Registry("task", Task)  # type: ignore[type-abstract]
-for _task in (Copy, Reverse, BigramFlip, Double, Addition, Programs):
+for _task in (Copy, Reverse, BigramFlip, Double, Addition, OddFirst, RepeatCopy, PrioritySort, Programs):
     TASKS.add(_task.name, _task)
 
 
@@ -34,6 +35,7 @@ def make_task(name: str) -> Task:
 
 
 __all__ = [
+    "NOTHING",
     "TASKS",
     "Addition",
     "Batch",
@@ -45,13 +47,17 @@ __all__ = [
     "HardDraw",
     "Lengths",
     "NumberTask",
+    "OddFirst",
+    "PrioritySort",
     "Programs",
+    "RepeatCopy",
     "Reverse",
     "SequenceTask",
     "SizedTask",
     "Source",
     "Task",
     "Text",
+    "keep",
     "make_task",
     "read_corpus",
 ]

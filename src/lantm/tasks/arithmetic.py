@@ -1,4 +1,4 @@
-"""The arithmetic tasks: numbers digit by digit, the least significant digit first (section 4.1)."""
+"""The arithmetic tasks: numbers digit by digit, the lowest (least significant) digit first (section 4.1)."""
 
 import decimal
 import functools
@@ -32,10 +32,16 @@ class NumberTask(SizedTask):
     unused_symbols: int = eqx.field(static=True, default=1)
     alphabet: ClassVar[str] = "0123456789"
 
+    @property
+    def lowest_first(self) -> bool:
+        """Whether the lowest digit comes first, as in the paper."""
+        return True
+
     @final
     def show(self, names: Sequence[str]) -> str:
-        """The number with its most significant digit first and without leading zeros."""
-        return "".join(reversed(names)).lstrip("0") or "0" * bool(names)
+        """The number with its highest digit first and without leading zeros."""
+        digits = reversed(names) if self.lowest_first else names
+        return "".join(digits).lstrip("0") or "0" * bool(names)
 
     @final
     def read_number(self, text: str) -> str:
@@ -51,10 +57,19 @@ class Double(NumberTask):
 
     >>> Double().expected("829")
     '1658'
+
+    In the second paper the highest digit comes first: with `highest_first`, 829 is written `8 2 9`, and 1658 is written
+    `1 6 5 8`. The task's name is then `double[highest_first=true]`.
     """
 
     name: ClassVar[str] = "double"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 40))
+    highest_first: bool = eqx.field(static=True, default=False)
+
+    @property
+    def lowest_first(self) -> bool:
+        """As chosen."""
+        return not self.highest_first
 
     def input_size(self, length: Count) -> Count:
         """The number of digits of x."""
@@ -66,11 +81,19 @@ class Double(NumberTask):
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input+1"]:
         """The digits of x + x."""
-        return add_digits(symbols, symbols)
+        if self.lowest_first:
+            return add_digits(symbols, symbols)
+        digits = jnp.where(jnp.arange(symbols.size) < length, _turned(symbols, length), 0)
+        return _turned(add_digits(digits, digits), length + 1)
 
     def read(self, text: str) -> list[int]:
         """The digits of a number such as "829"."""
-        return [int(digit) for digit in reversed(self.read_number(text))]
+        digits = self.read_number(text)
+        return [int(digit) for digit in (reversed(digits) if self.lowest_first else digits)]
+
+    def written(self, names: Sequence[str]) -> str:
+        """The number, with all its digits."""
+        return "".join(reversed(names) if self.lowest_first else names)
 
     def expected(self, text: str) -> str:
         """Twice the number."""
@@ -79,7 +102,14 @@ class Double(NumberTask):
 
     def hard_draws(self) -> Mapping[str, HardDraw]:
         """The numbers of `lantm.tasks.hard_numbers`, and patterns of digits."""
-        return {**NUMBERS, **self.pattern_draws()}
+        numbers = {name: functools.partial(self._draw_number, number) for name, number in NUMBERS.items()}
+        return {**numbers, **self.pattern_draws()}
+
+    def _draw_number(
+        self, number: HardDraw, key: PRNGKeyArray, length: Int[Array, ""], room: int
+    ) -> Int[Array, " {room}"]:
+        digits = number(key, length, room)
+        return digits if self.lowest_first else _turned(digits, length)
 
 
 class Addition(NumberTask):
@@ -119,6 +149,10 @@ class Addition(NumberTask):
         """The sum of the two numbers."""
         return plain_sum(*self._read_numbers(text))
 
+    def written(self, names: Sequence[str]) -> str:
+        """The two numbers, with all their digits."""
+        return f"{''.join(names[1::2][::-1])} + {''.join(names[0::2][::-1])}"
+
     def hard_draws(self) -> Mapping[str, HardDraw]:
         """The pairs of `lantm.tasks.hard_numbers`."""
         return {name: functools.partial(_draw_pair, pair) for name, pair in PAIRS.items()}
@@ -128,6 +162,11 @@ class Addition(NumberTask):
         if not plus:
             raise LantmError(f"addition needs two numbers, not {reprlib.repr(text)}: write them as '423 + 94'")
         return self.read_number(left), self.read_number(right)
+
+
+def _turned(digits: Int[Array, " digits"], size: Int[Array, ""]) -> Int[Array, " digits"]:
+    """The first `size` digits in the other order; what follows them can be anything."""
+    return jnp.take(digits, size - 1 - jnp.arange(digits.size), mode="clip")
 
 
 def _draw_pair(pair: Pair, key: PRNGKeyArray, length: Int[Array, ""], room: int) -> Int[Array, " {room}"]:

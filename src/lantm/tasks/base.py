@@ -23,6 +23,7 @@ HardKind: TypeAlias = str | Int[Array, ""]
 """A kind of hard problems: its name, or its index among `Task.hard_kinds`, which may be traced."""
 
 LONGEST = 1_000_000  # symbols or digits of a problem: what is longer is refused at once
+NOTHING = -1  # where a problem has no symbol: after its end, where problems of a length differ in size
 
 
 class Task(eqx.Module):
@@ -105,6 +106,10 @@ class Task(eqx.Module):
     @abc.abstractmethod
     def show(self, names: Sequence[str]) -> str:
         """The answer as a person would write it, from the names of its symbols in the order of time."""
+
+    def written(self, names: Sequence[str]) -> str:
+        """The problem as a person would write it for `encode`, from the names of its input symbols in order of time."""
+        return "".join(names)
 
     # Symbols.
 

@@ -16,6 +16,11 @@ Pattern = Callable[[PRNGKeyArray, Int[Array, ""], int, int], Int[Array, " room"]
 LONGEST_WORD = 8
 
 
+def any_symbols(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int) -> Int[Array, " {room}"]:
+    """No pattern: independent and uniform symbols, as in random problems."""
+    return jax.random.randint(key, (room,), 0, symbols, dtype="int32")
+
+
 def one_symbol(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int) -> Int[Array, " {room}"]:
     """`a a a a a a`."""
     return jnp.broadcast_to(jax.random.randint(key, (), 0, symbols, dtype="int32"), (room,))

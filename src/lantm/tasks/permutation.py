@@ -39,8 +39,12 @@ class SequenceTask(SizedTask):
         """Patterns of symbols, unless a task says otherwise."""
         return self.pattern_draws()
 
-    @final
     def read(self, text: str) -> list[int]:
+        """The symbol of each character, unless a task says otherwise."""
+        return self.read_characters(text)
+
+    @final
+    def read_characters(self, text: str) -> list[int]:
         """The symbol of each character."""
         characters = self.alphabet[: self.data_symbols]
         for character in text:
@@ -133,3 +137,25 @@ class BigramFlip(SequenceTask):
     def expected(self, text: str) -> str:
         """The text with the two characters of every bigram exchanged."""
         return "".join(second + first for first, second in zip(text[::2], text[1::2], strict=True))
+
+
+class OddFirst(SequenceTask):
+    """`a1 a2 a3 a4 ..` gives `a1 a3 .. a2 a4 ..`: the symbols at odd places, then those at even places.
+
+    >>> OddFirst().expected("abcdef")
+    'acebdf'
+
+    A task of the second paper (docs/second-paper.md), whose lengths are even.
+    """
+
+    name: ClassVar[str] = "oddFirst"
+    train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 32, stride=2))
+
+    def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
+        """Every second symbol from the first on, then every second from the second on."""
+        at, odd = jnp.arange(symbols.size), (length + 1) // 2
+        return jnp.take(symbols, jnp.where(at < odd, 2 * at, 2 * (at - odd) + 1), mode="clip")
+
+    def expected(self, text: str) -> str:
+        """The characters at odd places, then those at even places."""
+        return text[::2] + text[1::2]

@@ -1,10 +1,11 @@
-"""Tasks whose input and output sizes depend on the length alone."""
+"""Tasks whose input and output sizes depend on the length, exactly or as the most that a problem can have."""
 
 import abc
 import bisect
 import functools
+import reprlib
 from collections.abc import Callable, Mapping
-from typing import final
+from typing import ClassVar, final
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +14,9 @@ from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.base import Count, HardKind, Task, check_text, hard_keys
+from lantm.tasks.base import NOTHING, Count, HardKind, Task, check_text, hard_keys
 from lantm.tasks.lengths import Length
-from lantm.tasks.patterns import PATTERNS, Pattern
+from lantm.tasks.patterns import PATTERNS, Pattern, any_symbols
 
 HardDraw = Callable[[PRNGKeyArray, Int[Array, ""], int], Int[Array, " room"]]
 """Draws the input symbols of a hard problem, as `SizedTask.draw` those of a random one."""
@@ -26,8 +27,12 @@ class SizedTask(Task):
 
     This class adds markers, layout over time, masks, batches of mixed lengths and the encoding of text.
     Derive from `SequenceTask` or `NumberTask`, which define the symbols; `examples/every_second.py` is a
-    complete task on one page.
+    complete task on one page, and `examples/letters.py` one whose answers differ in size.
     """
+
+    sizes_vary: ClassVar[bool] = False
+    """Whether problems of a length differ in size. `input_size` and `output_size` are then the most that they have, and
+    what `draw` and `output` return ends with the first `NOTHING` (see `keep`)."""
 
     # What your own task defines, besides `expected`, its symbols and its training lengths.
 
@@ -43,8 +48,8 @@ class SizedTask(Task):
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " output"]:
         """The output of one problem.
 
-        `symbols` has room for a longer problem: the input is followed by zeros. Only the first
-        `output_size(length)` symbols of the output are used; the rest can be anything.
+        `symbols` has room for a longer problem: the input is followed by zeros, or by `NOTHING` if sizes vary. Only
+        the first `output_size(length)` symbols of the output are used; the rest can be anything.
         """
 
     @abc.abstractmethod
@@ -57,7 +62,7 @@ class SizedTask(Task):
         By default the symbols are independent and uniform, as in all tasks of the paper. A task whose inputs
         have structure overrides this method.
         """
-        return jax.random.randint(key, (room,), 0, self.data_symbols, dtype="int32")
+        return any_symbols(key, length, room, self.data_symbols)
 
     def hard_draws(self) -> Mapping[str, HardDraw]:
         """How hard problems are drawn, by the names of their kinds: functions of the arguments of `draw`.
@@ -130,31 +135,59 @@ class SizedTask(Task):
         batch_size, room = symbols.shape
         lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
         together = jnp.ndim(length) == 0
-        batch: Batch = _lay_out(self, symbols, lengths, self._length_of_input(room), together)
+        batch: Batch = _lay_out(self, symbols, lengths, self.length_of_input(room), together)
         return batch
 
-    @final
     def encode(self, text: str) -> Batch:
         """A batch of the one problem written in `text`; see `Task.encode`."""
         check_text(self.name, text, 2 * self.input_size(self.longest_length))  # half of them blanks
         symbols = self.read(text)
         if not symbols:
             raise LantmError(f"{self.name} has nothing to work on: give it at least one symbol")
-        length = self._length_of_input(len(symbols))
+        length = self._length_with_room(len(symbols)) if self.sizes_vary else self.length_of_input(len(symbols))
         if length > self.longest_length:
             raise LantmError(
                 f"{self.name} has problems up to length {self.longest_length:,}, not {length:,}: shorten it"
             )
-        return self.layout(jnp.asarray([symbols]), length)
+        if not self.sizes_vary:
+            return self.layout(jnp.asarray([symbols]), length)
+        nothing = [NOTHING] * (self.input_size(length) - len(symbols))
+        batch = _cut_to_size(self.layout(jnp.asarray([symbols + nothing]), length))
+        answer = self.decode_answer(jax.device_get(batch.targets)[len(symbols) + 1 :, 0])
+        if answer != self.expected(text):
+            raise LantmError(
+                f"{self.name} has two answers to {reprlib.repr(text)}, {reprlib.repr(answer)} by output and "
+                f"{reprlib.repr(self.expected(text))} by expected: make them agree, within output_size"
+            )
+        return batch
 
-    def _length_of_input(self, size: int) -> int:
+    @final
+    def length_of_input(self, size: int) -> int:
         """The length of problems with `size` input symbols: the inverse of `input_size`."""
-        length = 1 + bisect.bisect_left(range(1, size + 1), size, key=self.input_size)
+        length = self._shortest(size)
         if self.input_size(length) != size:
             larger = self.input_size(length)
             raise LantmError(f"{self.name} has no problems of {size} input symbols: the next have {larger}")
         self.check_length(length)
         return length
+
+    def _length_with_room(self, size: int) -> int:
+        """The shortest length of problems that may have `size` input symbols."""
+        length, stride = self._shortest(size), self.train_lengths.stride
+        return length + -length % stride
+
+    def _shortest(self, size: int) -> int:
+        return 1 + bisect.bisect_left(range(1, size + 1), size, key=self.input_size)
+
+
+def keep(symbols: Int[Array, " symbols"], chosen: Bool[Array, " symbols"]) -> Int[Array, " symbols"]:
+    """The chosen symbols in their order, followed by `NOTHING`: an output whose size depends on the input.
+
+    >>> keep(jnp.array([5, 6, 7, 8]), jnp.array([False, True, False, True])).tolist()
+    [6, 8, -1, -1]
+    """
+    order = jnp.argsort(~chosen, stable=True)
+    return jnp.where(jnp.arange(symbols.size) < jnp.sum(chosen), symbols[order], NOTHING)
 
 
 # Compiled as a whole, since every operation would otherwise be compiled separately for a new shape.
@@ -187,8 +220,14 @@ def _lay_out(
         symbols: Int[Array, " input"], length: Int[Array, ""]
     ) -> tuple[Int[Array, " time"], Int[Array, " time"], Bool[Array, " time"], Int[Array, ""], Int[Array, ""]]:
         input_size, output_size = task.input_size(length), task.output_size(length)
-        symbols = jnp.where(jnp.arange(symbols.size) < input_size, symbols, 0)
-        placed = task.place(symbols, input_size, task.output(symbols, length), output_size, capacity)
+        if task.sizes_vary:
+            input_size = _size(symbols, input_size)
+        beyond = NOTHING if task.sizes_vary else 0
+        symbols = jnp.where(jnp.arange(symbols.size) < input_size, symbols, beyond)
+        output = task.output(symbols, length)
+        if task.sizes_vary:
+            output_size = _size(output, output_size)
+        placed = task.place(symbols, input_size, output, output_size, capacity)
         return *placed, task.steps(length), 1 + input_size
 
     inputs, targets, mask, steps, writes = jax.vmap(lay_out_one, out_axes=(1, 1, 1, 0, 0))(
@@ -201,5 +240,28 @@ def _lay_out(
         jnp.max(steps),
         writes,
         write_capacity=1 + task.input_size(longest),
-        answer_capacity=task.answer_size(longest) if together else capacity,
+        answer_capacity=task.answer_size(longest) if together and not task.sizes_vary else capacity,
+        # All seeds run for the same number of steps, whatever the sizes of their problems.
+        turn=1 + task.input_size(jnp.max(lengths)) if task.sizes_vary else None,
+    )
+
+
+def _size(symbols: Int[Array, " room"], most: Int[Array, ""]) -> Int[Array, ""]:
+    """The number of symbols before the first `NOTHING`, at most `most`."""
+    ended = (symbols < 0) | (jnp.arange(symbols.size) >= most)
+    return jnp.argmax(jnp.append(ended, True)).astype("int32")
+
+
+def _cut_to_size(batch: Batch) -> Batch:
+    """A batch of one problem without the room for larger ones."""
+    inputs, targets, mask, writes = jax.device_get((batch.inputs, batch.targets, batch.mask, batch.writes))
+    steps = int(writes[0] + mask.sum())  # NumPy compiles nothing for a new size
+    return Batch(
+        jnp.asarray(inputs[:steps]),
+        jnp.asarray(targets[:steps]),
+        jnp.asarray(mask[:steps]),
+        jnp.asarray(steps),
+        jnp.asarray(writes),
+        write_capacity=int(writes[0]),
+        answer_capacity=int(mask.sum()),
     )

@@ -64,7 +64,8 @@ class Experiment:
     """A task or a text, a machine, a recipe, and how many seeds to train."""
 
     task: str
-    """What to learn: copy, reverse, bigramFlip, double, addition, programs, text, or module:Name."""
+    """What to learn: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs, text,
+    or module:Name."""
     model: ModelName
     """The paper's name of the model; `lantm` stands for a weighting that is not the paper's."""
     machine: LantmConfig | LstmConfig
