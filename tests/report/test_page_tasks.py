@@ -18,6 +18,10 @@ PROBLEMS = {
     "reverse": ["abc", "  x"],
     "bigramFlip": ["ab", "abcd$%"],
     "double": ["0", "829", " 0099 ", "9" * 30],
+    "double[highest_first=true]": ["0", "829", "0099"],
+    "oddFirst": ["ab", "abcdef", "ab cd "],
+    "repeatCopy": ["3:hello", "1:a", " 2:3:4 "],
+    "prioritySort": ["2:c 0:a 1:b", "0:x", "1:  0:1", "0:: 1:0"],
     "addition": ["423 + 94", "0+0", "999+1", "1 + 99999999999999999999"],
     "programs": [
         "print(4242)",
@@ -37,6 +41,9 @@ MISTAKES = {
     "copy": ["", "é"],
     "bigramFlip": ["abc"],
     "double": ["", "12a", "-3"],
+    "oddFirst": ["abc"],
+    "repeatCopy": ["hello", "0:a", "3:", "2:é"],
+    "prioritySort": ["cab", "0:a1:b", "0:a 2:b", "0:a 0:b", "0:é"],
     "addition": ["1", "1+2+3", "1 + x"],
     "programs": ["", "print", "print((12345678+1))", "print((30*31))", "k=1;print((k+2))", "b=1;print((c+2))"],
     "programs[kinds=loop]": ["print(4242)"],
@@ -76,7 +83,7 @@ def test_random_problems_have_the_length_that_was_asked_for() -> None:
         for length, text in zip((2, 6), texts, strict=True):
             inputs = np.asarray(task.encode(text).inputs)  # it is a problem
             if task.name != "programs":
-                assert int(np.sum(inputs < task.data_symbols)) == task.input_size(length)
+                assert int(np.sum(inputs != task.end_of_input)) == 1 + task.input_size(length)
 
 
 def test_every_task_can_be_typed_but_ones_own() -> None:

@@ -3,10 +3,10 @@
 from typing import Any
 
 from lantm.report.marks import END
-from lantm.tasks import TASKS, Programs, Source, Task
+from lantm.tasks import TASKS, Double, Programs, RepeatCopy, Source, Task
 from lantm.tasks.grammar import TEMPLATES
 
-TASK_SCRIPTS = tuple(f"tasks/{name}.js" for name in ("sequences", "numbers", "programs", "tasks"))
+TASK_SCRIPTS = tuple(f"tasks/{name}.js" for name in ("sequences", "numbers", "marked", "programs", "tasks"))
 """The scripts that read problems, in the order in which a page has them. They need no page."""
 
 
@@ -22,6 +22,10 @@ def pack_task(source: Source) -> dict[str, Any]:
     if isinstance(source, Task):
         markers = {"start": source.start, "endOfInput": source.end_of_input, "endOfOutput": source.end_of_output}
         packed |= {**markers, "longest": source.longest_length}
+    if isinstance(source, Double):
+        packed["highestFirst"] = source.highest_first
+    if isinstance(source, RepeatCopy):
+        packed["textSize"] = source.text_size
     if isinstance(source, Programs):
         packed["templates"] = [[one.kind, one.text] for one in TEMPLATES if one.kind in source.chosen_kinds]
     return packed

@@ -1,4 +1,5 @@
-// Tasks on decimal numbers, as in lantm.tasks.arithmetic. Machines see digits from the right, the last one first.
+// Tasks on decimal numbers, as in lantm.tasks.arithmetic. Machines see digits from the right, the last one first, unless
+// `about.highestFirst` says otherwise.
 
 /** The digits of a number, the last first. */
 function digitsOf(text, about) {
@@ -28,10 +29,12 @@ function drawnNumber(length, random) {
 const double = {
   example: "829",
   hint: "Type a number",
-  order: "Digits stand in the order in which the machine sees them: the last digit first.",
+  order: "Digits stand in the order in which the machine sees them.",
   read(text, about) {
     const digits = digitsOf(text, about);
-    return { input: digits, answer: sumOf(digits, digits) };
+    const numbers = { input: digits, answer: sumOf(digits, digits) };
+    if (about.highestFirst) Object.values(numbers).forEach((number) => number.reverse());
+    return numbers;
   },
   draw: (length, about, random) => drawnNumber(length, random),
 };

@@ -27,3 +27,7 @@ const bigramFlip = permutation("ehll,ow rodl", (symbols) => {
   if (symbols.length % 2) throw new Error("bigramFlip takes an even number of characters: add one, or take one away");
   return symbols.map((_, at) => symbols[at ^ 1]);
 });
+const oddFirst = permutation("abcdef", (symbols) => {
+  if (symbols.length % 2) throw new Error("oddFirst takes an even number of characters: add one, or take one away");
+  return [0, 1].flatMap((first) => symbols.filter((_, at) => at % 2 === first));
+});

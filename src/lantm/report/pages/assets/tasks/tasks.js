@@ -3,7 +3,7 @@
 //   draw(length, about, random)  a random problem, as a person writes it
 //   example, hint                what a person may write; `order` says how the symbols are to be read, where that is needed
 
-const TASKS = { copy, reverse, bigramFlip, double, addition, programs };
+const TASKS = { copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs };
 
 const MOST_SYMBOLS = 4000; // of an input: more cells than a page can show
 
