@@ -1,5 +1,7 @@
 """A batch of problems, which tasks make and machines run."""
 
+import dataclasses
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
@@ -49,4 +51,17 @@ def mixed(chosen: Bool[Array, " batch"], one: Batch, other: Batch) -> Batch:
         write_capacity=one.write_capacity,
         answer_capacity=one.answer_capacity,
         turn=None if one.turn is None or other.turn is None else jnp.maximum(one.turn, other.turn),
+    )
+
+
+def side_by_side(drawn: Batch) -> Batch:
+    """One batch of problems that were drawn one by one: batches of one problem each, with a leading axis."""
+    return dataclasses.replace(
+        drawn,
+        inputs=drawn.inputs[..., 0].T,
+        targets=drawn.targets[..., 0].T,
+        mask=drawn.mask[..., 0].T,
+        steps=jnp.max(drawn.steps),
+        writes=drawn.writes[:, 0],
+        turn=None if drawn.turn is None else jnp.max(drawn.turn),
     )

@@ -10,6 +10,7 @@ import pytest
 from lantm.grids import Cell, GridFolder, Request
 from lantm.grids.studies import STUDIES
 from lantm.paper import RECIPES
+from lantm.paper.presets.second import SECOND_RECIPES
 from lantm.training import Experiment, TextFiles
 
 RESULTS = pathlib.Path(__file__).parent.parent.parent / "results"
@@ -59,6 +60,7 @@ def cells_of(study: str) -> dict[str, Cell]:
     """All cells that anybody may have trained without settings of their own, by name."""
     texts = study.startswith("language")
     limited = {"exact": ("sequences", "generalisation"), "tuned": ("sequences",)}
+    limited |= dict.fromkeys(SECOND_RECIPES, ("second-paper",))
     recipes = [recipe for recipe in RECIPES if study in limited.get(recipe, (study,))]
     requests = [Request(data="elsewhere")] if texts else [Request(recipe=recipe) for recipe in recipes]
     return {cell.name: cell for request in requests for cell in STUDIES[study].selected(request)}

@@ -66,11 +66,40 @@ def test_one_recipe_for_all_tasks(model: ModelName, recipe: str) -> None:
     assert len(same) == 1
 
 
+@pytest.mark.parametrize(("recipe", "problems", "start"), [("second", 320_000, 600), ("second-small", 16_000, 300)])
+def test_the_second_papers_settings(recipe: str, problems: int, start: int) -> None:
+    for task in ("copy", "oddFirst", "repeatCopy", "double[highest_first=true]", "addition", "yours.module:Task"):
+        for model in ("lantm-invnorm", "lantm-softmax"):
+            experiment = preset(task, model, recipe)
+            machine, training = experiment.machine, experiment.recipe
+            assert isinstance(machine, LantmConfig)
+            sizes = (
+                machine.cells,
+                machine.embedding,
+                machine.memory_width,
+                machine.read_heads,
+                machine.write_gate_bias,
+            )
+            assert sizes == (50, 14, 20, 1, -10.0)
+            assert training.learning_rate in (0.01, 0.02)
+            falls = (training.schedule, training.plateau_start, training.plateau_factor)
+            assert falls == ("geometric", start, 0.99)
+            assert (training.optimiser, training.clip) == ("rmsprop", 32.0)
+            assert (training.recycled_problems, training.epochs * training.batches * training.batch_size) == (
+                problems,
+                320_000,
+            )
+    baseline = preset("copy", "lstm", recipe)
+    assert isinstance(baseline.machine, LstmConfig)
+    assert (baseline.machine.cells, baseline.recipe.learning_rate) == (256, 0.002)
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_name_leads_somewhere(recipe: str, model: ModelName) -> None:
     for task in (*TASKS, "yours.module:Task"):
         unfit = {"exact": model == "lstm" or task == "programs", "tuned": model != "lstm" or task == "programs"}
+        unfit |= dict.fromkeys(("second", "second-small"), task == "programs")
         if unfit.get(recipe):
             with pytest.raises(LantmError, match=recipe):
                 preset(task, model, recipe)

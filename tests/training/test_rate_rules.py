@@ -172,3 +172,15 @@ def test_the_rate_is_halved_when_a_test_is_worse_than_the_one_before(recipe: Rec
         assert float(learner.best_model.readout.bias[0]) == best[-1]
     assert rates == pytest.approx([0.8, 0.8, 0.4, 0.4, 0.4, 0.2, 0.2, 0.1])
     assert best == [1, 2, 2, 2, 2, 2, 7, 7]
+
+
+def test_the_geometric_rule_is_the_second_papers() -> None:
+    """The rate of the epochs up to `plateau_start`, and of one more, which ends with the first fall."""
+    recipe = Recipe(learning_rate=0.02, schedule="geometric", plateau_start=3, plateau_factor=0.99, epochs=10)
+    rate, by_hand = 0.02, []
+    for number in range(1, 11):  # the authors' loop: "if iter > decay_delay then rate = rate * decay_rate"
+        by_hand.append(rate)
+        if number > 3:
+            rate *= 0.99
+    rates = [float(recipe.rate(jnp.asarray(epoch), jnp.ones(()))) for epoch in range(10)]
+    np.testing.assert_allclose(rates, by_hand, rtol=1e-6)

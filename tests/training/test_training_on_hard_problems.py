@@ -26,8 +26,7 @@ take = jax.jit(ProblemLessons.take, static_argnums=0)
 
 def taken(task: Task, at: int = 0, **changes: object) -> Batch:
     lessons = ProblemLessons(dataclasses.replace(RECIPE, **changes), task)
-    problems, _ = take(lessons, (), jnp.array(3), jnp.array(1), jnp.array(at))
-    return jax.device_get(problems)
+    return jax.device_get(take(lessons, (), jnp.array(3), jnp.array(1), jnp.array(at), None).problems)
 
 
 @pytest.mark.parametrize("task", [COPY, Addition(train_lengths=Lengths(2, 9)), Programs()])

@@ -54,7 +54,8 @@ class Arguments(Generic[Machine]):
     """
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
-    """What to learn: copy, reverse, bigramFlip, double, addition, programs, text, or your own as module:Name."""
+    """What to learn: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs, text,
+    or your own as module:Name."""
     machine: Machine
     training: Recipe
     model: ModelName = "lantm-invnorm"

@@ -4,7 +4,6 @@ A problem depends on its length, the draw, its kind and its number alone: not on
 are run at once. So the first ten problems of a hundred are those of ten, on any computer.
 """
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Int
 
-from lantm.batch import Batch
+from lantm.batch import Batch, side_by_side
 from lantm.devices import compiled_once, device_mesh, local_devices, on_cpu, place
 from lantm.evaluation.answer import Prediction, predict
 from lantm.evaluation.recording import one_problem
@@ -156,7 +155,7 @@ class _Program:
 def _run(
     task: Task, length: int, draw: int, asked: tuple[Int[Array, " batch"], Int[Array, " batch"]], model: Model
 ) -> _Ran:
-    batch = _side_by_side(lax.map(lambda one: _draw(task, length, draw, *one), asked))
+    batch = side_by_side(lax.map(lambda one: _draw(task, length, draw, *one), asked))
     prediction = predict(model, batch)
     return _Ran(batch, prediction, mark(*prediction))
 
@@ -170,19 +169,6 @@ def _draw(task: Task, length: int, draw: int, kind: Int[Array, ""], number: Int[
         lambda: task.sample_hard(key, 1, length, length, jnp.maximum(kind, 0)),
     )
     return problem
-
-
-def _side_by_side(drawn: Batch) -> Batch:
-    """Problems of one length that were drawn one by one, as a batch."""
-    return dataclasses.replace(
-        drawn,
-        inputs=drawn.inputs[..., 0].T,
-        targets=drawn.targets[..., 0].T,
-        mask=drawn.mask[..., 0].T,
-        steps=jnp.max(drawn.steps),
-        writes=drawn.writes[:, 0],
-        turn=None if drawn.turn is None else jnp.max(drawn.turn),
-    )
 
 
 def _added(part: Part, some: _Some, steps: int) -> Part:

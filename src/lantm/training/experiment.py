@@ -118,7 +118,14 @@ class Experiment:
         elif self.recipe.noise:
             raise LantmError("an LSTM learns without noise: leave out noise")
         if self.reads_text:
-            for name in ("noise", "hard_share", "test_hard_scales", "curriculum", "curriculum_threshold"):
+            for name in (
+                "noise",
+                "hard_share",
+                "recycled_problems",
+                "test_hard_scales",
+                "curriculum",
+                "curriculum_threshold",
+            ):
                 if getattr(self.recipe, name):
                     raise LantmError(f"{name} is for tasks, not for texts: leave it out")
         if self.text is not None and not self.reads_text:

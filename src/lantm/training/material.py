@@ -15,19 +15,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from lantm.batch import Batch, mixed
+from lantm.batch import Batch
 from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, mark, side_by_side
 from lantm.evaluation import reading as text_reading
 from lantm.evaluation.examiner import PARTS
 from lantm.evaluation.surprise import total_surprise
 from lantm.machine import Model, Noise
 from lantm.machine.loops import get_row
-from lantm.randomness import EVALUATE, HARD, NOISE, TEST, TRAIN, seed_key, shared_key
+from lantm.randomness import EVALUATE, NOISE, TEST, TRAIN, seed_key, shared_key
 from lantm.tasks import Source, Task, Text
 from lantm.tasks.pieces import Pieces
 from lantm.training.curriculum import Reached
 from lantm.training.experiment import Experiment
 from lantm.training.loss import negative_log_likelihood
+from lantm.training.problems import check_set, draw_problems
 from lantm.training.recipe import Recipe
 
 Given = Any
@@ -124,12 +125,7 @@ class ProblemLessons(Lessons):
         keys = jax.random.split(shared_key(TRAIN, epoch, at), recipe.batch_size if recipe.mixed_lengths else 1)
         lengths = jax.vmap(lambda key: recipe.draw_length(task.train_lengths, epoch, key, seed, carried))(keys)
         lengths = lengths if recipe.mixed_lengths else lengths[0]
-        longest = task.train_lengths.largest
-        problems = task.sample(seed_key(seed, TRAIN, epoch, at), recipe.batch_size, lengths, longest)
-        if recipe.hard_share:
-            share_key, hard_key = jax.random.split(seed_key(seed, HARD, TRAIN, epoch, at))
-            chosen = jax.random.bernoulli(share_key, recipe.hard_share, (recipe.batch_size,))
-            problems = mixed(chosen, task.sample_hard(hard_key, recipe.batch_size, lengths, longest), problems)
+        problems = draw_problems(recipe, task, seed, epoch, at, lengths)
         return Lesson(problems, seed_key(seed, NOISE, epoch, at), jnp.broadcast_to(lengths, (recipe.batch_size,)))
 
     def loss(
@@ -151,6 +147,7 @@ class ProblemMaterial(Material):
     def __init__(self, experiment: Experiment, task: Any):
         assert isinstance(task, Task)
         recipe = experiment.recipe
+        check_set(recipe, task.train_lengths)
         self.lessons = ProblemLessons(recipe, task)
         self.per_batch, self.data = recipe.batch_size, ()
         self.counts = np.ones(recipe.batches, np.float32)

@@ -38,15 +38,15 @@ class Recipe:
     """Heavy-ball momentum of RMSProp: the other reading of the paper's "RMSProp with momentum .95"."""
     clip: float | None = 10.0
     """The largest norm of the whole gradient; None does not clip."""
-    schedule: Literal["plateau", "validation", "cosine", "constant"] = "plateau"
+    schedule: Literal["plateau", "validation", "geometric", "cosine", "constant"] = "plateau"
     """How the rate falls: on plateaus of the loss (the paper's for sequences), when a test is worse (for programs and
-    texts), along a cosine to zero, or not at all."""
+    texts), in every epoch by a factor (the second paper's), along a cosine to zero, or not at all."""
     plateau_start: int = 100
-    """Epochs before the plateau or validation rule begins; the latter also waits for the curriculum's end."""
+    """Epochs before the plateau, validation or geometric rule begins; validation also waits for a curriculum's end."""
     plateau_patience: int = 30
     """Epochs without a better training loss after which the rate falls."""
     plateau_factor: float = 0.5
-    """The factor the rate is multiplied with then, by either rule."""
+    """The factor the rate is multiplied with then, by any of these rules; by the geometric one in every epoch."""
     validation_memory: int = 4
     """The validation rule: the rate falls when a test is worse than the best of this many before it."""
     epochs: int = 1000
@@ -72,6 +72,8 @@ class Recipe:
     """The number of lengths that such a curriculum begins with, and that it adds each time."""
     hard_share: float = 0.0
     """Fraction of training problems that are hard ones, such as long carries and repeated symbols."""
+    recycled_problems: int | None = None
+    """Train on a fixed set of this many problems, each seed on its own, again and again; by default all are fresh."""
     noise: float = 0.0
     """Standard deviation of what is added to the controller's preactivations in training (not in tests)."""
     test_every: int = 20
@@ -104,6 +106,11 @@ class Recipe:
         for name in ("curriculum", "curriculum_focus", "curriculum_threshold", "hard_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
+        if self.recycled_problems is not None and not 1 <= self.recycled_problems <= _LARGEST:
+            raise LantmError(
+                f"recycled_problems is {self.recycled_problems}: give a whole number from 1 to {_LARGEST}, or None for "
+                "fresh problems"
+            )
         if not 0 <= self.plateau_start <= _LARGEST:
             raise LantmError(f"plateau_start is {self.plateau_start}: give a whole number from 0 to {_LARGEST}")
         if self.curriculum_threshold and self.curriculum:
@@ -154,6 +161,8 @@ class Recipe:
         """The learning rate of an epoch."""
         if self.schedule == "cosine":
             plateau_scale = plateau_scale * 0.5 * (1 + jnp.cos(jnp.pi * epoch / self.epochs))
+        elif self.schedule == "geometric":
+            plateau_scale = plateau_scale * self.plateau_factor ** jnp.maximum(epoch - self.plateau_start, 0)
         return self.learning_rate * plateau_scale
 
     def draw_length(

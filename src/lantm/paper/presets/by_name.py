@@ -8,13 +8,14 @@ from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper.presets.exact import EXACT, exact_lengths, exact_machine
 from lantm.paper.presets.heads import with_robust_heads
 from lantm.paper.presets.programs import programs
+from lantm.paper.presets.second import SECOND_RECIPES, second_machine, second_recipe
 from lantm.paper.presets.text import text
 from lantm.paper.presets.tuned import TUNED, tuned_lstm
 from lantm.tasks import Text
 from lantm.training import Experiment, ModelName, Recipe
 
 MODELS: tuple[ModelName, ...] = ("lantm-invnorm", "lantm-softmax", "lstm")
-RECIPES = ("paper", "robust", "exact", "tuned", "demo")
+RECIPES = ("paper", "robust", "exact", "tuned", *SECOND_RECIPES, "demo")
 
 # Differences from the defaults, which are those of copy.
 _SIZES: dict[str, dict[str, Any]] = {
@@ -45,13 +46,16 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
     if recipe not in RECIPES:
         raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
     if name == "programs":
-        if recipe in ("exact", "tuned"):
+        if recipe in ("exact", "tuned", *SECOND_RECIPES):
             raise LantmError(f"programs have the recipes paper, robust and demo, not {recipe}: choose one of them")
         return Experiment(task, known, *programs(task, known, recipe), recipe_name=recipe)
     if name == Text.name:
         if recipe != "paper":
             raise LantmError(f"a text has one recipe, paper, not {recipe!r}: leave out --recipe")
         return Experiment(task, known, *text(known), recipe_name=recipe, seeds=1)
+    if recipe in SECOND_RECIPES:
+        training = second_recipe(name, known, recipe)
+        return Experiment(task, known, second_machine(known), training, recipe_name=recipe)
     if model == "lstm":
         machine = LstmConfig(**_LSTM_SIZES.get(name, {}))
         # No schedule, and tests every 200 epochs (appendix, "Training and testing").
