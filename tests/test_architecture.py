@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "provenance": set(),
     "files": {"errors"},
     "records": {"errors"},
+    "locks": {"errors", "files", "records"},
     "registry": {"errors"},
     "weight_files": {"errors", "files"},
     "geometry": {"errors", "registry"},
@@ -33,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "machine": {"batch", "devices", "errors", "geometry", "records", "registry"},
     "evaluation": {"batch", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
     "training": {
-        *("batch", "devices", "errors", "files", "randomness", "records", "registry", "weight_files"),
+        *("batch", "devices", "errors", "files", "locks", "randomness", "records", "registry", "weight_files"),
         *("evaluation", "machine", "tasks"),
     },
     "trained": {
@@ -46,7 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "paper": {"errors", "machine", "tasks", "training"},
     "grids": {
-        *("devices", "errors", "files", "provenance", "randomness", "records", "registry"),
+        *("devices", "errors", "files", "locks", "provenance", "randomness", "records", "registry"),
         *("evaluation", "machine", "paper", "report", "tasks", "trained", "training"),
     },
     "library": {

@@ -3,6 +3,10 @@
 import json
 import os
 import pathlib
+import socket
+import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +14,17 @@ import pytest
 
 from lantm import files
 from lantm.errors import LantmError
-from lantm.files import file_name, free_path, read_json_object, write_json, write_whole
+from lantm.files import (
+    check_file,
+    destination,
+    file_name,
+    free_path,
+    leftovers,
+    read_json_object,
+    temporary_path,
+    write_json,
+    write_whole,
+)
 
 
 @pytest.fixture
@@ -108,3 +122,76 @@ def test_a_path_that_is_free(tmp_path: pathlib.Path) -> None:
         path = free_path(tmp_path / "run")
         assert path.name == expected
         path.mkdir()
+
+
+# What is no file.
+
+
+@pytest.fixture
+def no_files(tmp_path: pathlib.Path) -> dict[str, pathlib.Path]:
+    """Things that are not files, by their kind."""
+    found = {kind: tmp_path / kind.replace(" ", "-") for kind in ("a folder", "a pipe", "a socket")}
+    found["a folder"].mkdir()
+    os.mkfifo(found["a pipe"])
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(found["a socket"]))  # names of sockets are short
+    return {**found, "a device": pathlib.Path(os.devnull)}
+
+
+def test_only_files_are_replaced(no_files: dict[str, pathlib.Path]) -> None:
+    for kind, path in no_files.items():
+        with pytest.raises(LantmError, match=f"cannot write .*: it is {kind}; give the name of a file"):
+            destination(path)
+        if kind != "a device":  # a mistake here would replace it
+            before = path.lstat()
+            with pytest.raises(LantmError, match=f"it is {kind}"):
+                write_whole(path, b"new")
+            assert (path.lstat().st_ino, path.lstat().st_mode) == (before.st_ino, before.st_mode)
+
+
+def test_only_files_are_read(no_files: dict[str, pathlib.Path]) -> None:
+    for kind, path in no_files.items():
+        with pytest.raises(LantmError, match=f"is {kind}, not a file; remove it"):
+            read_json_object(path, "remove it")
+
+
+def test_files_that_are_too_large_are_not_read(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "large.json"
+    with open(path, "wb") as file:
+        file.truncate(files.LARGEST_JSON + 1)  # of holes, which take no room
+    with pytest.raises(LantmError, match="has 67,108,865 bytes: such a file has at most 67,108,864"):
+        read_json_object(path)
+    check_file(path)
+
+
+def test_a_link_stays_a_link_and_its_file_is_written(saved: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    link = tmp_path / "link.json"
+    link.symlink_to(os.path.relpath(saved, tmp_path))
+    write_json(link, {"b": 2})
+    assert link.is_symlink()
+    assert json.loads(saved.read_text()) == {"b": 2}
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_links_that_lead_to_no_file_are_refused(no_files: dict[str, pathlib.Path], tmp_path: pathlib.Path) -> None:
+    places = {"nothing": tmp_path / "nothing", "itself": tmp_path / "link-to-itself", **no_files}
+    for name, target in places.items():
+        link = tmp_path / f"link-to-{name}"
+        link.symlink_to(target)
+        with pytest.raises(LantmError, match="it is a link, but not to a file"):
+            write_whole(link, b"new")
+        assert link.is_symlink()
+    assert stat.S_ISFIFO(no_files["a pipe"].stat().st_mode)
+
+
+def test_what_a_dead_process_left_is_told_from_what_a_live_one_writes(tmp_path: pathlib.Path) -> None:
+    """The temporary files of other processes, and of other computers that share the folder, are not ours to delete."""
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    dead, own = int(ended.stdout), temporary_path(tmp_path / "metrics.jsonl").name
+    assert own.startswith(f".metrics.jsonl.{os.getpid()}@")
+    host = own.partition("@")[2]
+    gone = {own, f".a.b.{dead}@{host}", f".of-an-older-version.{dead}.tmp", f".huge.{10**30}.tmp"}
+    stays = {f".a.{os.getppid()}@{host}", f".a.{dead}@elsewhere.tmp", ".hidden", "mine.tmp"}
+    for name in gone | stays:
+        (tmp_path / name).touch()
+    assert {path.name for path in leftovers(tmp_path)} == gone

@@ -71,7 +71,7 @@ def power_lost(uninterrupted: pathlib.Path, scratch: pathlib.Path) -> Count:
     def without_rename(left: bytes | None) -> Callable[[], None]:
         def run() -> None:
             last.unlink(missing_ok=True)
-            temporary = last.with_name(f".{last.name}.77.tmp")
+            temporary = last.with_name(f".{last.name}.99999999.tmp")
             if left is not None:
                 temporary.write_bytes(left)
             epoch, _, warnings = folder.load_checkpoint(like)

@@ -1,18 +1,105 @@
-"""Files that are either whole or not there, and JSON files read with an error message for people."""
+"""Files that are either whole or not there, and JSON files read with an error message for people.
+
+Only files are written and read: a device, a pipe, a socket or a folder in the place of one is refused. A link to a file
+stays a link, and the file it leads to is written.
+"""
 
 import contextlib
 import json
 import os
 import pathlib
 import re
+import socket
+import stat
+from collections.abc import Iterator
 from typing import Any
 
 from lantm.errors import LantmError
 
+LARGEST_JSON = 2**26
+"""The most bytes of a JSON file that is read."""
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def destination(path: pathlib.Path) -> pathlib.Path:
+    """The file that is written for a path: the path itself, or the file that it links to.
+
+    What is there and is no file is a `LantmError`: it would be replaced, or block.
+    """
+    try:
+        if path.is_symlink():
+            target = pathlib.Path(os.path.realpath(path))
+            if not target.is_file():
+                raise LantmError(f"cannot write {path}: it is a link, but not to a file; give the name of a file")
+            return target
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return path
+    except (OSError, ValueError) as error:
+        raise LantmError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISREG(mode):
+        raise LantmError(f"cannot write {path}: it is {_kind(mode)}; give the name of a file")
+    return path
+
+
+def check_file(path: pathlib.Path, largest: int | None = None) -> None:
+    """Raises a `LantmError` unless a path is a file, of at most so many bytes; one that is missing raises as usual."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise LantmError(f"{path} is {_kind(found.st_mode)}, not a file")
+    if largest is not None and found.st_size > largest:
+        raise LantmError(f"{path} has {found.st_size:,} bytes: such a file has at most {largest:,}")
+
+
+def _kind(mode: int) -> str:
+    return next((words for is_kind, words in _KINDS if is_kind(mode)), "no file")
+
+
+def temporary_path(path: pathlib.Path) -> pathlib.Path:
+    """What a file is called until it is whole; the name says whose it is."""
+    return path.with_name(f".{path.name}.{os.getpid()}@{_host()}.tmp")
+
+
+def leftovers(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Files in a folder that were not finished and never will be: the process that began them is gone.
+
+    Of processes on other computers, which share the folder, nothing is known: theirs are left alone.
+    """
+    for path in folder.glob(".*.tmp"):
+        if (named := re.fullmatch(r"\..*\.(\d+)(?:@(.*))?\.tmp", path.name)) and named[2] in (None, _host()):
+            number = int(named[1])
+            if number == os.getpid() or not is_running(number):
+                yield path
+
+
+def is_running(process: int) -> bool:
+    """Whether there is a process of this number on this computer; where that cannot be asked, the answer is yes."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _host() -> str:
+    return file_name(socket.gethostname())
+
 
 def write_whole(path: pathlib.Path, data: bytes) -> None:
     """Writes a file so that after a crash at any moment it has its old contents or its new ones."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    path = destination(path)
+    temporary = temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
@@ -42,9 +129,12 @@ def read_json_object(path: pathlib.Path, remedy: str = "") -> dict[str, Any]:
     """The JSON object in a file; anything else is a `LantmError`, with the remedy. A missing file raises as usual."""
     end = f"; {remedy}" if remedy else ""
     try:
+        check_file(path, LARGEST_JSON)
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise
+    except LantmError as error:
+        raise LantmError(f"{error}{end}") from error
     except (OSError, ValueError, RecursionError) as error:
         raise LantmError(f"{path} cannot be read as JSON: {error}{end}") from error
     if not isinstance(value, dict):

@@ -1,6 +1,7 @@
 """Mistakes: one line that says what is wrong and what to do, status 2, and nothing is touched."""
 
 import json
+import os
 import pathlib
 from collections.abc import Callable
 
@@ -154,7 +155,8 @@ def test_an_experiment_that_names_something_else(refused: Refused, copy_of_run: 
     values = json.loads((folder.path / "experiment.json").read_text())
     values["experiment"]["task"] = "os:abort"
     (folder.path / "experiment.json").write_text(json.dumps(values))
-    assert "is not a Task" in refused("eval", folder.path)
+    assert "add --trust" in refused("eval", folder.path)
+    assert "is not a Task" in refused("eval", folder.path, "--trust")
 
 
 def test_lengths_that_cannot_be_scored(refused: Refused, trained) -> None:
@@ -189,3 +191,26 @@ def test_a_mistake_of_ours_is_not_hidden(lantm, trained, monkeypatch: pytest.Mon
     monkeypatch.setattr("lantm.trained.loading.load_learners", fails)
     with pytest.raises(RuntimeError, match="a bug"):
         lantm("eval", trained.folder.path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "eval copy --save",
+        "verify copy --length 4 --save",
+        "trace copy --save",
+        "view copy --out",
+        "sweep --show nowhere --csv",
+    ],
+)
+def test_what_is_no_file_is_not_replaced(refused, tmp_path: pathlib.Path, words: str) -> None:
+    """And it is said at once, before anything is scored or drawn."""
+    os.mkfifo(tmp_path / "pipe")
+    assert "cannot write" in (said := refused(*words.split(), tmp_path / "pipe"))
+    assert "it is a pipe; give the name of a file" in said
+
+
+def test_a_pipe_is_not_read(refused, tmp_path: pathlib.Path) -> None:
+    """Who opened one would wait for ever."""
+    os.mkfifo(tmp_path / "sweep.toml")
+    assert "is a pipe, not a file" in refused("sweep", tmp_path / "sweep.toml")

@@ -178,7 +178,7 @@ def test_a_run_folder_that_was_never_whole_or_is_another(copied: GridFolder, tin
     folder, begun = copied.run_folder(event.job.run_name, event.job.experiment, event.job.for_people)
     assert not begun
     assert folder.experiment() == event.job.experiment
-    assert [path.name for path in run.iterdir()] == ["experiment.json"]
+    assert sorted(path.name for path in run.iterdir()) == [".lock", "experiment.json"]
 
 
 def test_two_processes_do_not_share_a_folder(finished: GridFolder, tmp_path: pathlib.Path) -> None:

@@ -85,7 +85,7 @@ def test_no_room_to_wait(trained, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
 
 def test_what_is_beyond_the_checkpoint_is_forgotten(copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
-    (folder.recordings_path / ".epochs-000007-000008.safetensors.1.tmp").write_bytes(b"half")
+    (folder.recordings_path / ".epochs-000007-000008.safetensors.99999999.tmp").write_bytes(b"half")
     (folder.recordings_path / "notes.txt").write_text("mine")
     folder.forget_after(4)
     assert sorted(path.name for path in folder.recordings_path.iterdir()) == [

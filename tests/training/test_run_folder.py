@@ -31,6 +31,7 @@ def flip(path: pathlib.Path) -> None:
 def test_what_is_in_it(trained) -> None:
     path = trained.folder.path
     assert sorted(os.listdir(path)) == [
+        ".lock",
         "checkpoints",
         "experiment.json",
         "metrics.jsonl",
@@ -197,8 +198,9 @@ def test_lines_that_cannot_be_read_are_passed_over(tmp_path: pathlib.Path) -> No
 def test_files_that_a_crash_cut_off_are_removed(tmp_path: pathlib.Path) -> None:
     folder = RunFolder(tmp_path)
     folder.save_checkpoint(1, {"a": jnp.zeros(3)})
-    (tmp_path / "checkpoints" / ".epoch-000002.safetensors.77.tmp").write_bytes(b"half")
-    (tmp_path / ".metrics.jsonl.77.tmp").write_bytes(b"half")
+    dead = 99_999_999  # more than a system has processes
+    (tmp_path / "checkpoints" / f".epoch-000002.safetensors.{dead}.tmp").write_bytes(b"half")
+    (tmp_path / f".metrics.jsonl.{dead}.tmp").write_bytes(b"half")
     folder.forget_after(1)
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
         "epoch-000001.safetensors",

@@ -16,7 +16,7 @@ import pytest
 
 from lantm.devices import device_mesh, over_seeds
 from lantm.tasks import Corpus, Text
-from lantm.training import Experiment, RunFolder, load_learners, loop, train
+from lantm.training import Experiment, RunFolder, load_learners, loop, pace, train
 from lantm.training.learner import close_epoch, learn_from_test, train_batches
 from lantm.training.material import TextMaterial
 from lantm.weight_files import named_arrays
@@ -99,7 +99,7 @@ def test_looking_at_a_training_compiles_nothing(
     text_experiment: Make, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program compiled for every look would be kept: in an hour of training that takes gigabytes."""
-    monkeypatch.setattr(loop, "_SECONDS_PER_CALL", 0.0)  # one piece per call: as many looks as there are pieces
+    monkeypatch.setattr(pace, "_SECONDS_PER_CALL", 0.0)  # one piece per call: as many looks as there are pieces
     looks: list[int] = []
     experiment = text_experiment(learning_rate=0.09)  # no other test has trained it
     folder = RunFolder.create(tmp_path / "run", experiment, {})

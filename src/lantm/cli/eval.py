@@ -11,7 +11,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
-from lantm.files import write_json
+from lantm.files import destination, write_json
 from lantm.provenance import provenance
 from lantm.report import score_table
 from lantm.tasks import Source, Task, Text
@@ -67,6 +67,8 @@ def main(arguments: list[str]) -> int:
             raise LantmError(f"{name} is {value}: give a whole number from 1 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
+    if chosen.save:
+        destination(chosen.save)  # its errors are reported first
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     experiment, source = machines.experiment, machines.source
     if chosen.task is not None:

@@ -13,6 +13,7 @@ from lantm.cli.grid_work import EngineName, check_minutes, do_jobs, make_engine
 from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
+from lantm.files import destination
 from lantm.grids import GridFolder, Group, Point, Sweep, missing, read_sweep
 from lantm.grids.table import labels_of_tests, point_rows, summary_rows, write_csv, write_parquet
 
@@ -67,6 +68,8 @@ def main(arguments: list[str]) -> int:
     console = Console(stderr=chosen.json)
     if (chosen.file is None) == (chosen.show is None):
         raise LantmError("give a sweep file, or --show FOLDER; lantm sweep --help shows what a file looks like")
+    for path in filter(None, (chosen.csv, chosen.parquet)):
+        destination(path)  # its errors are reported first
     if chosen.show is not None:
         folder = GridFolder(chosen.show)
         sweep = Sweep.from_json(folder.asked(), chosen.trust)

@@ -127,7 +127,9 @@ def main(arguments: list[str]) -> int:
     source = experiment.source()
     path = chosen.out or free_path(pathlib.Path("runs") / usual_name(experiment))
     check_budget(experiment, source, path)
-    return _train(experiment, source, RunFolder.create(path, experiment, provenance()), False, chosen.json)
+    folder = RunFolder.create(path, experiment, provenance())
+    with folder.locked():
+        return _train(experiment, source, folder, False, chosen.json)
 
 
 def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
@@ -152,7 +154,8 @@ def _resume(folder: RunFolder, data: pathlib.Path | None, as_json: bool) -> int:
     source = experiment.source(data)
     if folder.has_checkpoint():
         load_learners(folder, experiment, source)  # its errors are reported first
-    return _train(experiment, source, folder, True, as_json)
+    with folder.locked():
+        return _train(experiment, source, folder, True, as_json)
 
 
 def _train(experiment: Experiment, source: Source, folder: RunFolder, resume: bool, as_json: bool) -> int:

@@ -18,7 +18,7 @@ from lantm.cli.solve import worked
 from lantm.errors import LantmError
 from lantm.evaluation import Mistake, Part, Tally, Verification
 from lantm.evaluation.answer import LONG
-from lantm.files import write_json
+from lantm.files import destination, write_json
 from lantm.provenance import provenance
 from lantm.report import first_mistake, plain_table
 from lantm.report.diagnosis import diagnose
@@ -72,6 +72,8 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "verify", arguments)
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
+    if chosen.save:
+        destination(chosen.save)  # its errors are reported first
     machines = open_trained(chosen.machine, trust=chosen.trust)
     both = chosen.random == chosen.hard
     with VerifyingDisplay(Console(stderr=True), chosen.problems) as display:

@@ -11,7 +11,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
-from lantm.files import write_whole
+from lantm.files import destination, write_whole
 from lantm.report.pages.training import recorded_training
 from lantm.report.pages.viewer import (
     Machine,
@@ -71,6 +71,8 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"epochs is {chosen.epochs}: give a whole number from 0 on")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
+    if chosen.out:
+        destination(chosen.out)  # its errors are reported first
     sources = [open_trained(name, chosen.data, chosen.trust) for name in (chosen.run, chosen.other) if name is not None]
     groups = [_machines(source, chosen, named=len(sources) > 1) for source in sources]
     machines = [machine for group in groups for machine in group]

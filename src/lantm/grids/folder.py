@@ -14,10 +14,9 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-import filelock
-
 from lantm.errors import LantmError
 from lantm.files import read_json_object, write_json, write_whole
+from lantm.locks import LOCK_FILES, locked
 from lantm.provenance import provenance
 from lantm.registry import Trust
 from lantm.training import Experiment, RunFolder
@@ -44,7 +43,7 @@ class GridFolder:
     def check(self) -> None:
         """Raises a `LantmError` if the folder has files that do not belong to a grid."""
         try:
-            others = {path.name for path in self.path.iterdir()} - {".lock", "locks"}
+            others = {path.name for path in self.path.iterdir()} - LOCK_FILES
         except FileNotFoundError:
             return
         except OSError as error:
@@ -64,24 +63,10 @@ class GridFolder:
         return self.path / "grid.json"
 
     @contextlib.contextmanager
-    def locked(self, name: str = "") -> Iterator[None]:
-        """Locks the grid or a run against other processes; the system releases the lock when a process dies."""
-        path = self.path / "locks" / f"{name}.lock" if name else self.path / ".lock"
-        lock = filelock.FileLock(path, timeout=60 if name else 0)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock.acquire()
-        except filelock.Timeout as error:
-            raise LantmError(
-                f"another process works in {self.path}: wait for its end or stop it; "
-                f"lantm sweep --show {self.path} says how far it is"
-            ) from error
-        except OSError as error:
-            raise LantmError(f"cannot write {path}: {error.strerror or error}") from error
-        try:
+    def locked(self) -> Iterator[None]:
+        """Locks the grid against other processes; its runs have locks of their own."""
+        with locked(self.path, remedy=f"; lantm sweep --show {self.path} says how far it is"):
             yield
-        finally:
-            lock.release()
 
     # Records.
 
@@ -117,7 +102,9 @@ class GridFolder:
         if self.check_run(name, experiment):
             return run, True
         if run.path.is_dir():  # the process ended before its first file was complete
-            shutil.rmtree(run.path)
+            for path in run.path.iterdir():
+                if path.name not in LOCK_FILES:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
         if not for_people:
             experiment = dataclasses.replace(experiment, recorded_seeds=0)
         return RunFolder.create(run.path, experiment, provenance()), False

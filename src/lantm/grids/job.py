@@ -9,6 +9,8 @@ from lantm.report.pages import REPORT, try_report
 from lantm.trained import Trained
 from lantm.training import Experiment, Progress, train
 
+_PATIENCE = 60.0  # seconds for a worker that is ending to let go of its run
+
 
 class Job(abc.ABC):
     """Machines that are trained side by side as one program: several points of a sweep, or a cell of a study."""
@@ -49,7 +51,7 @@ def work(
     warn: Callable[[str], None],
 ) -> bool:
     """Runs a job from where it is until it is complete or `stop` returns True; returns whether it is complete."""
-    with folder.locked(job.run_name):
+    with folder.run(job.run_name).locked(timeout=_PATIENCE):
         folder.note_failure(job.run_name, None)
         run, begun = folder.run_folder(job.run_name, job.experiment, job.for_people)
         experiment = run.experiment()

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lantm.errors import LantmError
+from lantm.files import check_file
 from lantm.grids.point import Point, Scoring
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper import account, make_experiment
@@ -127,8 +128,7 @@ def read_sweep(path: pathlib.Path, trust: Trust = False) -> Sweep:
     if path.suffix not in (".toml", ".json"):
         raise LantmError(f"{path} is not a sweep file: its name has to end in .toml or .json")
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise LantmError(f"{path} is larger than a sweep file can be, {LARGEST_FILE:,} bytes")
+        check_file(path, LARGEST_FILE)
         text = path.read_text(encoding="utf-8")
         # TOML's dates, which JSON does not have, are not a value of any setting.
         values = json.loads(text) if path.suffix == ".json" else json.loads(json.dumps(tomllib.loads(text)))

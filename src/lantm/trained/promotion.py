@@ -1,6 +1,8 @@
 """From a run to a file: the best seed is selected on some problems, scored on others, and saved with its origin."""
 
+import contextlib
 import pathlib
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +35,12 @@ def promote(
     name = name or usual_name(run.experiment)
     if not name or not all(c.isalnum() or c == "-" for c in name):
         raise LantmError(f"{name!r} cannot be the name of a machine: use letters, digits and hyphens")
-    tests = lengths_or_parts(run.source, scales, hard=hard)
+    path, tests = shelf / f"{name}{SUFFIX}", lengths_or_parts(run.source, scales, hard=hard)
+    with run.folder.locked(reads=True) if run.folder else contextlib.nullcontext():
+        return _promoted(run, seed, tests, problems, path)
+
+
+def _promoted(run: Trained, seed: int | None, tests: dict[str, Any], problems: int, path: pathlib.Path) -> Trained:
     if seed is None:
         examiner = run.examiner(run.source, tests)
         draw = choosing(min(CHOOSING_PROBLEMS, problems))
@@ -42,5 +49,5 @@ def promote(
         seed = run.seeds[best_seed(chosen, run.experiment.recipe.select_by)]
     alone = run.seed(seed)
     scores = alone.examiner(run.source, tests)(alone.best_weights, np.asarray(alone.start_seeds), reporting(problems))
-    path = alone.save(shelf / f"{name}{SUFFIX}", scores=score_rows(alone.experiment, scores), scored=provenance())
+    alone.save(path, scores=score_rows(alone.experiment, scores), scored=provenance())
     return load_file(path, trust=run.experiment.modules)

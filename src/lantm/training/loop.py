@@ -4,6 +4,7 @@ A call to the device does as many batches as fit into a few seconds, so that tra
 within an epoch, however long that is.
 """
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -32,13 +33,13 @@ from lantm.training.learner import (
     train_batches,
 )
 from lantm.training.material import Material, final_draw, make_material, periodic_draw
+from lantm.training.pace import Pace
 from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
 from lantm.training.rows import Row
 from lantm.training.run_folder import RunFolder
 
 _BETWEEN_STARTS = 1_000_003  # seeds: large enough that no start of a seed is another seed of the same run
-_SECONDS_PER_CALL = 3.0  # between two moments at which training can be stopped
 _SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or if writing one takes long
 _QUICK = 1.0  # seconds: a checkpoint that takes longer is not written after every test
 
@@ -138,13 +139,14 @@ def train(
     """
     source = source or experiment.source()
     check_budget(experiment, source, None if folder is None else folder.path)
-    training = _Training(experiment, folder, source, watch, warn)
-    if resume and folder is not None:
-        training.resume(folder)
-    with EventFiles(folder.path / "tensorboard" if folder else None, training.epoch) as events:
-        while training.epoch < experiment.recipe.epochs and not stop():
-            events.write(training.advance())
-        return training.result()
+    with folder.locked() if folder else contextlib.nullcontext():
+        training = _Training(experiment, folder, source, watch, warn)
+        if resume and folder is not None:
+            training.resume(folder)
+        with EventFiles(folder.path / "tensorboard" if folder else None, training.epoch) as events:
+            while training.epoch < experiment.recipe.epochs and not stop():
+                events.write(training.advance())
+            return training.result()
 
 
 class _Training:
@@ -173,7 +175,7 @@ class _Training:
         self.epoch = self._batch = 0
         self._tests: dict[str, Measured] = {}
         self._rows: list[Row] = []
-        self._pace = _Pace(material.batches)
+        self._pace = Pace(material.batches)
         self._trained = 0
         self._began = self._saved = time.monotonic()
         self._saving, self._unsaved = 0.0, False
@@ -304,22 +306,3 @@ def _remember_best(pair: tuple[Learner, Float[Array, ""]], epoch: Int[Array, ""]
 
 def _learn_from_test(recipe: Recipe, pair: tuple[Learner, Float[Array, ""]], epoch: Int[Array, ""]) -> Learner:
     return learn_from_test(recipe, *pair, epoch)
-
-
-class _Pace:
-    """The number of batches per call: few at first, then as many as fit into its time, at most an epoch."""
-
-    def __init__(self, most: int) -> None:
-        self.batches = min(4, most)
-        self._most = most
-        self._calls = 0
-
-    def __enter__(self) -> None:
-        self._began = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        taken = time.monotonic() - self._began
-        self._calls += 1
-        if self._calls > 1:  # the first one compiles
-            fitting = self.batches * _SECONDS_PER_CALL / max(taken, 1e-6)
-            self.batches = max(1, int(min(fitting, 8 * self.batches, self._most)))

@@ -154,9 +154,7 @@ def files(folder: pathlib.Path) -> list[tuple[int, int, pathlib.Path]]:
 
 
 def forget_after(folder: pathlib.Path, epoch: int) -> None:
-    """Deletes the recordings of later epochs, and files left incomplete by a crash."""
-    for unfinished in folder.glob(".*.tmp"):
-        unfinished.unlink(missing_ok=True)
+    """Deletes the recordings of later epochs."""
     for _, last, path in files(folder):
         if last > epoch:
             path.unlink(missing_ok=True)

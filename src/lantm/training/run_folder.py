@@ -3,6 +3,7 @@
 experiment.json     what was trained and how: all that is needed to repeat it
 metrics.jsonl       a line per epoch and seed, and a line per test and seed
 checkpoints/        the last two, as safetensors; training continues from the newest whole one
+.lock               held by the process that trains, reports or promotes; .holder.json says which
 recordings/         what seeds did with one problem per epoch, as safetensors
 tensorboard/        the same metrics as event files
 seconds.json        the training time of all runs together
@@ -20,7 +21,8 @@ from typing import Any
 from lantm import weight_files
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
-from lantm.files import read_json_object, write_json, write_whole
+from lantm.files import check_file, destination, leftovers, read_json_object, write_json, write_whole
+from lantm.locks import LOCK_FILES, locked
 from lantm.registry import Trust
 from lantm.tasks import Source
 from lantm.training import recordings
@@ -44,9 +46,12 @@ class RunFolder:
         folder = cls(path, experiment.modules)
         if folder.exists():
             raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and (not path.is_dir() or {one.name for one in path.iterdir()} - LOCK_FILES):
             raise LantmError(f"{path} is not empty: choose another --out")
-        write_json(folder._experiment_file, {"experiment": experiment.to_json(), "provenance": provenance})
+        with folder.locked():
+            if folder.exists():  # another process was quicker
+                raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
+            write_json(folder._experiment_file, {"experiment": experiment.to_json(), "provenance": provenance})
         return folder
 
     @classmethod
@@ -56,6 +61,12 @@ class RunFolder:
         if not folder.exists():
             raise LantmError(f"{path} is not a run folder: it has no experiment.json; lantm train --out makes one")
         return folder
+
+    @contextlib.contextmanager
+    def locked(self, timeout: float = 0, reads: bool = False) -> Iterator[None]:
+        """Keeps other processes from training, reporting on or promoting this run; one that is late is refused."""
+        with locked(self.path, timeout, reads=reads):
+            yield
 
     def exists(self) -> bool:
         """Whether the folder holds a run."""
@@ -87,7 +98,7 @@ class RunFolder:
     def append_metrics(self, rows: list[dict[str, Any]]) -> None:
         """Adds lines to metrics.jsonl."""
         try:
-            with open(self._metrics_file, "a") as file:
+            with open(destination(self._metrics_file), "a") as file:
                 file.writelines(json.dumps(row) + "\n" for row in rows)
         except OSError as error:
             raise LantmError(f"cannot write {self._metrics_file}: {error.strerror}") from error
@@ -96,6 +107,7 @@ class RunFolder:
         """The lines of metrics.jsonl; a line left incomplete by a crash is skipped."""
         if not self._metrics_file.exists():
             return
+        check_file(self._metrics_file)
         with open(self._metrics_file, encoding="utf-8", errors="replace") as file:
             for line in file:
                 try:
@@ -112,11 +124,12 @@ class RunFolder:
     def last_epoch(self) -> int:
         """The last epoch in the metrics; only the end of the file is read."""
         try:
+            check_file(self._metrics_file)
             with open(self._metrics_file, "rb") as file:
                 file.seek(0, 2)
                 file.seek(max(0, file.tell() - 4096))
                 lines = file.read().splitlines()
-        except OSError:
+        except (OSError, LantmError):
             return 0
         for line in reversed(lines):
             with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
@@ -125,8 +138,9 @@ class RunFolder:
 
     def forget_after(self, epoch: int) -> None:
         """Deletes what is newer than the checkpoint that training continues from, and files left incomplete."""
-        for unfinished in (*self.path.glob(".*.tmp"), *self.path.glob("checkpoints/.*.tmp")):
-            unfinished.unlink(missing_ok=True)
+        for folder in (self.path, self.path / "checkpoints", self.recordings_path):
+            for unfinished in leftovers(folder):
+                unfinished.unlink(missing_ok=True)
         recordings.forget_after(self.recordings_path, epoch)
         rows = [row for row in self.metrics() if row["epoch"] <= epoch]
         write_whole(self._metrics_file, "".join(json.dumps(row) + "\n" for row in rows).encode())

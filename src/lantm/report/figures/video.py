@@ -12,7 +12,7 @@ from jaxtyping import Float, UInt8
 
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
-from lantm.files import write_whole
+from lantm.files import destination, temporary_path, write_whole
 from lantm.geometry import Geometry
 from lantm.report.figures.answer import symbol_colours
 from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, new_figure
@@ -275,9 +275,13 @@ def write_mp4(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None
         import imageio_ffmpeg
     except ImportError as error:
         raise LantmError("MP4 needs imageio-ffmpeg: pip install 'lantm[video]', or choose a .gif") from error
-    temporary = path.with_name(f".{path.name}.tmp.mp4")
+    path = destination(path)
+    temporary = temporary_path(path)
     size = (round(100 * _SIZE[0]), round(100 * _SIZE[1]))
-    writer = imageio_ffmpeg.write_frames(str(temporary), size, fps=rate, quality=8, macro_block_size=2)
+    form = ["-f", "mp4"]  # which the name does not say
+    writer = imageio_ffmpeg.write_frames(
+        str(temporary), size, fps=rate, quality=8, macro_block_size=2, output_params=form
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with warnings.catch_warnings():

@@ -36,7 +36,8 @@ def write_report(trained: Trained) -> pathlib.Path:
     if trained.folder is None:
         raise LantmError(f"{trained.name} is a single machine: a report is made of a run folder")
     path = trained.folder.path / REPORT
-    write_whole(path, report_page(trained).encode())
+    with trained.folder.locked():
+        write_whole(path, report_page(trained).encode())
     return path
 
 

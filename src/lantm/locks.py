@@ -1,0 +1,82 @@
+"""One process at a time changes a folder: a lock of the operating system, and a note of who holds it.
+
+The system releases the lock when its process ends, however it ends, so nothing is ever left locked. The lock counts
+within a thread: who holds it may take it again. On network file systems see docs/scaling.md.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+import os
+import pathlib
+import socket
+import weakref
+from collections.abc import Iterator
+
+import filelock
+
+from lantm.errors import LantmError
+from lantm.files import is_running, read_json_object, write_json
+from lantm.records import make_record
+
+_LOCK, _HOLDER = ".lock", ".holder.json"
+LOCK_FILES = frozenset({_LOCK, _HOLDER})
+"""What a lock leaves in a folder."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    """Who holds a lock."""
+
+    pid: int
+    host: str
+    since: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}, since {self.since}"
+
+
+_LOCKS: "weakref.WeakValueDictionary[str, filelock.BaseFileLock]" = weakref.WeakValueDictionary()
+
+
+@contextlib.contextmanager
+def locked(folder: pathlib.Path, timeout: float = 0, remedy: str = "", reads: bool = False) -> Iterator[None]:
+    """Locks a folder, which is made if need be; one that another process holds is a `LantmError` that says which.
+
+    Who only `reads` does without a lock in a folder that cannot be written to.
+    """
+    path = os.path.abspath(folder / _LOCK)
+    lock = _LOCKS.setdefault(path, filelock.FileLock(path))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=timeout)
+    except filelock.Timeout as error:
+        holder = _holder(folder)
+        raise LantmError(
+            f"another process works in {folder}{f' ({holder})' if holder else ''}: wait for its end or stop it{remedy}"
+        ) from error
+    except OSError as error:
+        if not reads:
+            raise LantmError(f"cannot write {path}: {error.strerror or error}") from error
+        yield
+        return
+    try:
+        if lock.lock_counter == 1:
+            since = datetime.datetime.now(datetime.UTC).isoformat(sep=" ", timespec="seconds")
+            with contextlib.suppress(LantmError):  # the lock is what matters, not the note
+                write_json(folder / _HOLDER, vars(Holder(os.getpid(), socket.gethostname(), since)))
+        yield
+    finally:
+        if lock.lock_counter == 1:
+            with contextlib.suppress(OSError):
+                (folder / _HOLDER).unlink(missing_ok=True)
+        lock.release()
+
+
+def _holder(folder: pathlib.Path) -> Holder | None:
+    """Who holds the lock of a folder, if the note there is not that of a process which has ended."""
+    try:
+        holder = make_record(Holder, read_json_object(folder / _HOLDER), "the holder")
+    except (OSError, LantmError):
+        return None
+    return holder if holder.host != socket.gethostname() or is_running(holder.pid) else None
