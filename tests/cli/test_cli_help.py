@@ -54,8 +54,8 @@ def test_every_flag_is_explained(lantm) -> None:
         "--optimiser {rmsprop,adam,adagrad} The rule that turns gradients into steps.",
         "--geometry STR The key space and its group",
         "--seeds INT How many seeds to train side by side",
-        "TASK What to learn: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs, "
-        "text, or your own as module:Name.",
+        "TASK What to learn: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, "
+        "programs, text, or your own as module:Name.",
     ):
         assert words in text
 
