@@ -27,8 +27,8 @@ from lantm.provenance import provenance
 from lantm.tasks import Corpus, Text
 from lantm.training import Learner
 from lantm.training.learner import train_batches
-from lantm.training.loop import start
 from lantm.training.material import make_material
+from lantm.training.starts import start
 
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 VOCABULARY, TOKENS = 10_000, 929_589  # of the Penn Treebank

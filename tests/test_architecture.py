@@ -34,7 +34,8 @@ ALLOWED: dict[str, set[str]] = {
     "machine": {"batch", "devices", "errors", "geometry", "records", "registry"},
     "evaluation": {"batch", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
     "training": {
-        *("batch", "devices", "errors", "files", "locks", "randomness", "records", "registry", "weight_files"),
+        *("batch", "devices", "errors", "files", "interrupt", "locks", "randomness", "records", "registry"),
+        "weight_files",
         *("evaluation", "machine", "tasks"),
     },
     "trained": {
@@ -47,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "paper": {"errors", "machine", "tasks", "training"},
     "grids": {
-        *("devices", "errors", "files", "locks", "provenance", "randomness", "records", "registry"),
+        *("devices", "errors", "files", "interrupt", "locks", "provenance", "randomness", "records", "registry"),
         *("evaluation", "machine", "paper", "report", "tasks", "trained", "training"),
     },
     "library": {

@@ -18,8 +18,8 @@ from lantm import weight_files
 from lantm.devices import device_mesh
 from lantm.errors import LantmError
 from lantm.training import Learner, Progress, RunFolder
-from lantm.training.loop import start
 from lantm.training.material import make_material
+from lantm.training.starts import start
 
 Trial = tuple[str, Callable[[], None]]
 ROOM = 200_000  # kilobytes that reading a bad file may take

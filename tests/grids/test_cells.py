@@ -16,7 +16,7 @@ from lantm.grids import Cell, InProcess, Request, Study, from_zoo
 from lantm.tasks import Corpus
 from lantm.trained import load_run, promote, zoo
 from lantm.training import Experiment, RunFolder
-from lantm.training.loop import start_seed
+from lantm.training.starts import start_seed
 
 
 def test_what_a_result_says(done: Bench, trained) -> None:

@@ -13,7 +13,7 @@ from lantm.evaluation import Draw, Examiner, Measured, Perplexity, Scores
 from lantm.tasks import Lengths, Task
 from lantm.trained import load_run, promote, zoo
 from lantm.training import Experiment, Result, RunFolder, best_starts, load_learners, train
-from lantm.training.loop import start_seed
+from lantm.training.starts import start_seed
 
 # Of two seeds with three starts each: the tests of epochs 2, 4 and 6.
 COARSE = {2: [10, 20, 0, 90, 0, 0], 4: [10, 30, 0, 20, 60, 0], 6: [20, 20, 0, 20, 70, 0]}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lantm.errors import LantmError, LantmWarning
+from lantm.interrupt import ended_soon, leave
 
 COMMANDS = {
     "demo": "watch a machine learn to copy, in a few minutes on a laptop",
@@ -108,4 +109,8 @@ def _refuse(reason: str) -> int:
 
 def entry() -> None:
     """The entry point of the installed script."""
-    sys.exit(main())
+    with ended_soon() as interrupted:
+        status = main()
+    if interrupted():  # the device may still compute what nobody waits for
+        leave(status)
+    sys.exit(status)

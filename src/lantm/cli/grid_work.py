@@ -60,7 +60,7 @@ def do_jobs(
     ending = None if minutes is None else time.monotonic() + 60 * minutes
     states: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
-        interrupted = stack.enter_context(interruptible())
+        interrupted = stack.enter_context(interruptible(afterwards="run the same command again to continue"))
         display = stack.enter_context(GridDisplay(console, jobs, detailed))
 
         def tell(event: Event) -> None:

@@ -174,12 +174,12 @@ def _train(experiment: Experiment, source: Source, folder: RunFolder, resume: bo
         say(console, f"on {words}, {len(corpus.words):,} different ones")
     if (hours := estimated_hours(experiment, source)) > 1:
         say(console, f"this will take about {hours:,.0f} hours, as far as its size tells")
-    with interruptible() as interrupted, TrainingDisplay(console, experiment) as display:
+    trust = " --trust" if experiment.modules else ""
+    again = f"continue with: lantm train --resume {shlex.quote(str(folder.path))}{trust}"
+    with interruptible(afterwards=again) as interrupted, TrainingDisplay(console, experiment) as display:
         result = train(experiment, folder, source, resume, display.update, interrupted, display.warn)
     if not result.complete:
-        trust = " --trust" if experiment.modules else ""
-        again = f"lantm train --resume {shlex.quote(str(folder.path))}{trust}"
-        say(console, f"stopped after epoch {result.epoch} and saved; continue with: {again}")
+        say(console, f"stopped after epoch {result.epoch} and saved; {again}")
         return 130
     rows = score_rows(experiment, result.tests)
     folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})

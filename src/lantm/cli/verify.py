@@ -140,7 +140,8 @@ def _show(machines: Trained, chosen: Arguments, found: Verification) -> None:
     say(console, f"the first of them is problem {mistake.number + 1:,}, {mistake.kind}")
     say(console, worked(machines, mistake, console.width))
     say(console, first_mistake(machines.source, mistake.targets, mistake.symbols))
-    if len(mistake.inputs) + len(mistake.targets) < LONG:  # a trace keeps all that happens
+    # A trace keeps all that happens, and compiles: not of long problems, and not for who interrupts.
+    if found.complete and len(mistake.inputs) + len(mistake.targets) < LONG:
         recording = machines.trace(mistake.problem, chosen.seed, chosen.weights, read_weights=True)
         for sentence in diagnose(recording, machines.source, machines.geometry)[1:]:
             console.print(Padding(Text(sentence), (0, 0, 0, 2)))

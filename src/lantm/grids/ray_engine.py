@@ -18,11 +18,13 @@ from lantm.grids.engine import Engine, Event, Stop, Tell, attempt
 from lantm.grids.folder import GridFolder
 from lantm.grids.job import Job
 from lantm.grids.packing import Group
+from lantm.interrupt import patient
 from lantm.records import make_record
 
 RETRIES = 10
 """The number of times a job is given to another worker before it counts as failed."""
 _LOOK = 1.0  # seconds between two checks of the tasks
+_UNTIL_WORKERS_HAVE_SAVED = 20.0  # seconds from Ctrl-C on
 _PATIENCE = 5.0  # seconds to wait for an answer from the address of a cluster
 
 
@@ -40,6 +42,10 @@ class RayEngine(Engine):
         began = not ray.is_initialized()
         if began:
             _connect(ray, self._address)
+        with patient(_UNTIL_WORKERS_HAVE_SAVED):
+            self._run(ray, began, jobs, folder, tell, stop)
+
+    def _run(self, ray: Any, began: bool, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
         try:
             task = ray.remote(_on_worker).options(**self._resources(ray), max_retries=RETRIES)
             places = [str(path.resolve()) for path in (folder.path, folder.records)]

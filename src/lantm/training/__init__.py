@@ -4,10 +4,11 @@ from lantm.training.budget import check_budget, estimated_hours
 from lantm.training.experiment import Experiment, Member, ModelName, TextFiles
 from lantm.training.history import History
 from lantm.training.learner import EpochReport, Learner
-from lantm.training.loop import Progress, Result, best_starts, load_learners, train
+from lantm.training.loop import Progress, Result, train
 from lantm.training.recipe import Recipe
 from lantm.training.rows import Row, score_row, score_rows
 from lantm.training.run_folder import RunFolder
+from lantm.training.starts import best_starts, load_learners
 
 __all__ = [
     "EpochReport",

@@ -5,6 +5,7 @@ within an epoch, however long that is.
 """
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,12 +13,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int
 
 from lantm.devices import compiled_once, device_mesh, place
-from lantm.evaluation import Measured, merits, rounded
-from lantm.randomness import SEEDS
+from lantm.evaluation import Measured, merits
+from lantm.interrupt import saved_at_the_end
 from lantm.tasks import Source
 from lantm.training.budget import check_budget
 from lantm.training.events import EventFiles
@@ -26,20 +26,19 @@ from lantm.training.history import History, epoch_rows, rows_of_tests
 from lantm.training.learner import (
     EpochReport,
     Learner,
-    begin,
     close_epoch,
     learn_from_test,
     remember_best,
     train_batches,
 )
-from lantm.training.material import Material, final_draw, make_material, periodic_draw
+from lantm.training.material import final_draw, make_material, periodic_draw
 from lantm.training.pace import Pace
 from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
 from lantm.training.rows import Row
 from lantm.training.run_folder import RunFolder
+from lantm.training.starts import best_starts, leading, load_learners, start, start_merits
 
-_BETWEEN_STARTS = 1_000_003  # seeds: large enough that no start of a seed is another seed of the same run
 _SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or if writing one takes long
 _QUICK = 1.0  # seconds: a checkpoint that takes longer is not written after every test
 
@@ -74,55 +73,6 @@ class Result(NamedTuple):
     seconds: float
 
 
-def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh) -> Learner:
-    """All machines before their first epoch; those of one seed are adjacent."""
-    members, starts = experiment.members, experiment.recipe.starts
-    seeds = [member.seed for member in members] or experiment.seed_numbers
-    numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
-    initialise = compiled_once(begin, mesh, experiment.machine, material.lessons, source.vocabulary)
-    learners: Learner = initialise(place(jnp.array(numbers, jnp.int32), mesh))
-    if members:
-        rate = experiment.recipe.learning_rate
-        scales = [member.learning_rate / rate for member in members for _ in range(starts)]
-        learners = learners._replace(rate_scale=place(jnp.array(scales, float), mesh))
-    return learners
-
-
-def start_seed(seed: int, at: int) -> int:
-    """The seed that would train the machine of this start alone; the first start has the seed itself."""
-    return (seed + at * _BETWEEN_STARTS) % SEEDS
-
-
-def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> tuple[int, Learner, list[str]]:
-    """The newest whole checkpoint of a run: its epoch, all machines, and warnings about newer ones that are damaged."""
-    material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
-    like = jax.eval_shape(lambda: start(experiment, source, material, mesh))
-    epoch, learners, warnings = folder.load_checkpoint(like)
-    return epoch, place(learners, mesh), warnings
-
-
-def best_starts(experiment: Experiment, learners: Learner) -> Learner:
-    """The machine with the best test so far, for every seed."""
-    if experiment.recipe.starts == 1:
-        return learners
-    leading = _leading(experiment, learners)
-    best: Learner = jax.tree.map(lambda leaf: leaf[leading], learners)
-    return place(best, device_mesh(experiment.seeds))
-
-
-def _start_merits(experiment: Experiment, learners: Learner) -> list[list[float | None]]:
-    """The merit of the best test of every machine, by which starts are selected: a list per seed."""
-    found = np.asarray(learners.best_score).reshape(experiment.seeds, experiment.recipe.starts)
-    return [[rounded(merit, 3) for merit in of_seed] for of_seed in found]
-
-
-def _leading(experiment: Experiment, learners: Learner) -> Int[np.ndarray, " seeds"]:
-    """The index of the machine with the best test of every seed; the earlier start wins a tie."""
-    starts = experiment.recipe.starts
-    scores = np.asarray(learners.best_score).reshape(experiment.seeds, starts)
-    return np.asarray(starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1))
-
-
 def train(
     experiment: Experiment,
     folder: RunFolder | None = None,
@@ -143,7 +93,10 @@ def train(
         training = _Training(experiment, folder, source, watch, warn)
         if resume and folder is not None:
             training.resume(folder)
-        with EventFiles(folder.path / "tensorboard" if folder else None, training.epoch) as events:
+        with (
+            saved_at_the_end(training.save_last),
+            EventFiles(folder.path / "tensorboard" if folder else None, training.epoch) as events,
+        ):
             while training.epoch < experiment.recipe.epochs and not stop():
                 events.write(training.advance())
             return training.result()
@@ -166,12 +119,13 @@ class _Training:
         self._material = material = make_material(experiment, source)
         mesh = self._mesh = device_mesh(experiment.machines)
         self._learners = start(experiment, source, material, mesh)
-        self._train = compiled_once(train_batches, mesh, material.lessons, donate_argnums=0)
+        # Nothing is donated: while a call is under way, what there was before it can still be saved.
+        self._train = compiled_once(train_batches, mesh, material.lessons)
         self._close = compiled_once(close_epoch, mesh, recipe, donate_argnums=0)
         self._keep_best = compiled_once(_remember_best, mesh)
         self._heed = compiled_once(_learn_from_test, mesh, recipe)
         self._recorder = Recorder(experiment, source, folder.recordings_path) if folder else None
-        self._leading = _leading(experiment, self._learners)
+        self._leading = leading(experiment, self._learners)
         self.epoch = self._batch = 0
         self._tests: dict[str, Measured] = {}
         self._rows: list[Row] = []
@@ -179,6 +133,8 @@ class _Training:
         self._trained = 0
         self._began = self._saved = time.monotonic()
         self._saving, self._unsaved = 0.0, False
+        self._last = 0, self._learners
+        self._writing = threading.Lock()
 
     def resume(self, folder: RunFolder) -> None:
         """Continues from the newest whole checkpoint, or from the start if there is none yet."""
@@ -187,8 +143,11 @@ class _Training:
             for warning in warnings:
                 self._warn(warning)
             self._batch = int(np.asarray(self._learners.batch)[0])
-            self._leading = _leading(self._experiment, self._learners)
+            self._leading = leading(self._experiment, self._learners)
         folder.forget_after(self.epoch)
+        self._last = self.epoch, self._learners
+        if self._recorder is not None:
+            self._recorder.resume(self.epoch)
 
     def advance(self) -> list[Row]:
         """Trains for a few seconds, or to the end of the epoch; the rows of metrics of an epoch that has ended."""
@@ -200,6 +159,9 @@ class _Training:
         self._trained += self._experiment.machines * material.per_batch * (end - self._batch)
         self._batch, self._unsaved = end, True
         rows = self._end_epoch(epoch) if end == material.batches else self._report(epoch, None, False)
+        self._last = self.epoch, self._learners
+        if self._recorder is not None:
+            self._recorder.let_go()
         since = time.monotonic() - self._saved
         tested = bool(rows) and "test" in rows[-1]
         if since > _SECONDS_PER_CHECKPOINT or (tested and (self._saving < _QUICK or epoch == self._recipe.epochs)):
@@ -234,7 +196,7 @@ class _Training:
         if recipe.schedule == "validation":
             fine = np.asarray(np.mean([test.ranking("fine")[0] for test in tests.values()], axis=0), np.float32)
             self._learners = self._heed((self._learners, self._placed(fine)), jnp.asarray(epoch))
-        self._leading = _leading(self._experiment, self._learners)
+        self._leading = leading(self._experiment, self._learners)
         self._tests = {label: test.among(self._leading) for label, test in tests.items()}
 
     def _placed(self, values: Float[np.ndarray, " machines"]) -> Float[Array, " machines"]:
@@ -268,20 +230,34 @@ class _Training:
         )
         return []
 
-    def _save(self) -> None:
+    def _save(self, stopped: bool = False) -> None:
         if self._folder is None or self._recorder is None:
             return
-        self._recorder.write()  # the first time this compiles, which says nothing about the time of a checkpoint
+        if self.epoch < self._recipe.epochs and stopped and not self._recorder.compiled:
+            self._recorder.set_aside()  # who interrupts is not made to wait for a compilation
+        else:
+            self._recorder.write()  # the first time this compiles, which says nothing about the time of a checkpoint
         began = time.monotonic()
-        self._folder.save_checkpoint(self.epoch, self._learners)
+        with self._writing:
+            self._folder.save_checkpoint(self.epoch, self._learners)
+            self._unsaved = False
         self._saved = time.monotonic()
-        self._saving, self._unsaved = self._saved - began, False
+        self._saving = self._saved - began
+
+    def save_last(self) -> None:
+        """Saves what there was before the current call to the device, from another thread; the process ends next."""
+        self._writing.acquire()  # and never released: what is being written is finished first, and nothing after it
+        epoch, learners = self._last
+        if self._unsaved and self._folder is not None and self._recorder is not None:
+            self._recorder.set_aside(epoch)
+            self._folder.save_checkpoint(epoch, learners)
+            self._folder.add_seconds(time.monotonic() - self._began)
 
     def result(self) -> Result:
         """The result so far, after a last checkpoint."""
         experiment, recipe, learners = self._experiment, self._recipe, self._learners
         if self._unsaved:
-            self._save()
+            self._save(stopped=True)
         seconds = time.monotonic() - self._began
         if self._folder is not None and self._trained:
             self._folder.add_seconds(seconds)
@@ -293,7 +269,7 @@ class _Training:
         rows = self._rows if self._folder is None else self._folder.metrics()
         history = History.from_rows(rows, experiment.seed_numbers)
         best = best_starts(experiment, learners)
-        merit = _start_merits(experiment, learners)
+        merit = start_merits(experiment, learners)
         return Result(experiment, self._source, best, self.epoch, complete, tests, history, merit, seconds)
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-_SECONDS_PER_CALL = 3.0  # between two moments at which training can be stopped
+_SECONDS_PER_CALL = 1.0  # between two moments at which training can be stopped
 
 
 class Pace:

@@ -6,6 +6,7 @@ consecutive epochs and is never changed, so a crash leaves no partial file. A re
 than its checkpoint and makes the same ones again.
 """
 
+import contextlib
 import pathlib
 import re
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from lantm.training.experiment import Experiment
 
 # The number of weights that may be set aside before they are run: 128 MiB.
 _ROOM = 2**25
+_WAITING = "waiting.safetensors"
 _NAME = re.compile(r"epochs-(\d+)-(\d+)\.safetensors")
 
 
@@ -103,7 +105,9 @@ class Recorder:
         self._numbers = np.array(experiment.recorded, np.int32)
         self._seeds = len(self._numbers)
         self._waiting: list[tuple[int, Model]] = []
-        model = jax.eval_shape(lambda: experiment.machine.build(source.vocabulary, jax.random.key(0)))
+        self._written: list[tuple[int, Model]] = []
+        self.compiled = False  # whether there was anything to write so far
+        self._model = model = jax.eval_shape(lambda: experiment.machine.build(source.vocabulary, jax.random.key(0)))
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         recipe = experiment.recipe
         self._epochs = max(1, min(recipe.test_every, recipe.epochs, _ROOM // (size * max(1, self._seeds))))
@@ -119,14 +123,44 @@ class Recorder:
         if self._seeds:
             self._waiting.append((epoch, _copy(models, places[: self._seeds])))
             if len(self._waiting) == self._epochs:
+                self._written = self._waiting
                 self.write()
+
+    def let_go(self) -> None:
+        """What was written is needed no more: from now on, training would continue from the newest epoch."""
+        self._written = []
+
+    def set_aside(self, last: int | None = None) -> None:
+        """Writes the weights themselves, which takes no compilation: a resumed training makes recordings of them.
+
+        Up to the epoch `last`, by default all.
+        """
+        # A file that goes beyond the epoch that training continues from will be deleted.
+        waiting = [one for one in (*self._written, *self._waiting) if last is None or one[0] <= last]
+        if waiting:
+            epochs, models = zip(*jax.device_get(waiting), strict=True)
+            together = jax.tree.map(lambda *leaves: np.stack(leaves), *models)
+            weight_files.save(self._folder / _WAITING, together, {"epochs": list(epochs)})
+
+    def resume(self, epoch: int) -> None:
+        """Takes back what was set aside of epochs up to the one that training continues from."""
+        path = self._folder / _WAITING
+        with contextlib.suppress(LantmError, LookupError, TypeError):  # a few recordings fewer are no harm
+            epochs = [int(number) for number in weight_files.read_notes(path)["epochs"]]
+            shape = (len(epochs), self._seeds)
+            like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((*shape, *leaf.shape), leaf.dtype), self._model)
+            together, _ = weight_files.load(path, like)
+            self._waiting = [
+                (number, jax.tree.map(lambda leaf, at=at: leaf[at], together))
+                for at, number in enumerate(epochs)
+                if number <= epoch
+            ]
 
     def write(self) -> None:
         """Runs the machines that were set aside, and writes their recordings to a file."""
         if not self._waiting:
             return
         epochs, models = zip(*jax.device_get(self._waiting), strict=True)
-        self._waiting = []
         # Always the same number, so that there is only one program: the last machine is repeated as padding.
         missing = self._epochs - len(epochs)
         together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *models, *[models[-1]] * missing)
@@ -142,6 +176,8 @@ class Recorder:
         notes = {"first_epoch": epochs[0], "last_epoch": epochs[-1]}
         name = f"epochs-{epochs[0]:06d}-{epochs[-1]:06d}.safetensors"
         weight_files.save(self._folder / name, kept, notes)
+        (self._folder / _WAITING).unlink(missing_ok=True)
+        self._waiting, self.compiled = [], True
 
 
 def files(folder: pathlib.Path) -> list[tuple[int, int, pathlib.Path]]:

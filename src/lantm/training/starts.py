@@ -1,0 +1,67 @@
+"""The machines of a training: all before their first epoch, those of a checkpoint, and the best start of every seed."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import Int
+
+from lantm.devices import compiled_once, device_mesh, place
+from lantm.evaluation import rounded
+from lantm.randomness import SEEDS
+from lantm.tasks import Source
+from lantm.training.experiment import Experiment
+from lantm.training.learner import Learner, begin
+from lantm.training.material import Material, make_material
+from lantm.training.run_folder import RunFolder
+
+_BETWEEN_STARTS = 1_000_003  # seeds: large enough that no start of a seed is another seed of the same run
+
+
+def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh) -> Learner:
+    """All machines before their first epoch; those of one seed are adjacent."""
+    members, starts = experiment.members, experiment.recipe.starts
+    seeds = [member.seed for member in members] or experiment.seed_numbers
+    numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
+    initialise = compiled_once(begin, mesh, experiment.machine, material.lessons, source.vocabulary)
+    learners: Learner = initialise(place(jnp.array(numbers, jnp.int32), mesh))
+    if members:
+        rate = experiment.recipe.learning_rate
+        scales = [member.learning_rate / rate for member in members for _ in range(starts)]
+        learners = learners._replace(rate_scale=place(jnp.array(scales, float), mesh))
+    return learners
+
+
+def start_seed(seed: int, at: int) -> int:
+    """The seed that would train the machine of this start alone; the first start has the seed itself."""
+    return (seed + at * _BETWEEN_STARTS) % SEEDS
+
+
+def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> tuple[int, Learner, list[str]]:
+    """The newest whole checkpoint of a run: its epoch, all machines, and warnings about newer ones that are damaged."""
+    material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
+    like = jax.eval_shape(lambda: start(experiment, source, material, mesh))
+    epoch, learners, warnings = folder.load_checkpoint(like)
+    return epoch, place(learners, mesh), warnings
+
+
+def best_starts(experiment: Experiment, learners: Learner) -> Learner:
+    """The machine with the best test so far, for every seed."""
+    if experiment.recipe.starts == 1:
+        return learners
+    places = leading(experiment, learners)
+    best: Learner = jax.tree.map(lambda leaf: leaf[places], learners)
+    return place(best, device_mesh(experiment.seeds))
+
+
+def start_merits(experiment: Experiment, learners: Learner) -> list[list[float | None]]:
+    """The merit of the best test of every machine, by which starts are selected: a list per seed."""
+    found = np.asarray(learners.best_score).reshape(experiment.seeds, experiment.recipe.starts)
+    return [[rounded(merit, 3) for merit in of_seed] for of_seed in found]
+
+
+def leading(experiment: Experiment, learners: Learner) -> Int[np.ndarray, " seeds"]:
+    """The index of the machine with the best test of every seed; the earlier start wins a tie."""
+    starts = experiment.recipe.starts
+    scores = np.asarray(learners.best_score).reshape(experiment.seeds, starts)
+    return np.asarray(starts * np.arange(experiment.seeds) + np.argmax(scores, axis=1))

@@ -1,0 +1,88 @@
+"""Ctrl-C and SIGTERM end a process of ours while its main thread is in the middle of native code, and save first."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from lantm.interrupt import ended_soon, interruptible, saved_at_the_end
+from lantm.training import RunFolder, load_learners, train
+
+# A function in C that takes hours and lets other threads run: so does a compilation.
+STUCK = "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
+
+WAITING = f"""
+from lantm.interrupt import ended_soon, interruptible
+with ended_soon(), interruptible(afterwards="run it again"):
+    print("stuck", flush=True)
+    {STUCK}
+"""
+
+TRAINING = f"""
+import pathlib, sys
+from lantm.interrupt import ended_soon, interruptible
+from lantm.training import RunFolder, train
+
+def watch(progress):
+    if progress.report is not None and progress.epoch == 6:
+        print("stuck", flush=True)
+        {STUCK}
+
+with ended_soon(), interruptible() as interrupted:
+    folder = RunFolder(pathlib.Path(sys.argv[1]))
+    train(folder.experiment(), folder, watch=watch, stop=interrupted)
+"""
+
+
+def ended(number: signal.Signals, *command: str) -> tuple[int, str]:
+    """The status of a process that was sent a signal once it was stuck, and its last line."""
+    with subprocess.Popen(
+        [sys.executable, "-c", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "stuck\n", process.communicate()[1]
+        process.send_signal(number)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        return process.returncode, err.splitlines()[-1]
+
+
+def test_a_process_that_is_stuck() -> None:
+    assert ended(signal.SIGTERM, WAITING) == (130, "lantm: interrupted; run it again")
+
+
+def test_a_training_that_is_stuck_saves_first(tiny, trained, tmp_path) -> None:
+    """At the end of the last epoch: what was there before that epoch is saved, and resumed to the same end."""
+    folder = RunFolder.create(tmp_path / "run", tiny, {})
+    status, err = ended(signal.SIGINT, TRAINING, str(folder.path))
+    assert (status, err) == (130, "lantm: interrupted")
+    assert load_learners(folder, tiny, tiny.source())[0] == 5
+    assert folder.seconds > 0
+    assert train(tiny, folder, resume=True).complete
+    task = tiny.source()
+    ours, theirs = (list(one.recordings(task, 2)) for one in (folder, trained.folder))
+    assert [epoch for epoch, _ in ours] == [1, 2, 3, 4, 5, 6], "that of epoch 5 had not been run before"
+    for (_, one), (_, other) in zip(ours, theirs, strict=True):
+        assert one.heads.keys.tolist() == other.heads.keys.tolist()
+    assert list(folder.metrics()) == list(trained.folder.metrics())
+    found, expected = (load_file(one.path / "checkpoints/epoch-000006.safetensors") for one in (folder, trained.folder))
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, f"{name} bit for bit")
+    assert not list(folder.path.rglob("*waiting*"))
+
+
+def test_what_ends_by_itself_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the time it has: nothing is saved by the other thread, and the process is not ended."""
+    saved: list[Callable[[], object]] = []
+    with ended_soon() as came, saved_at_the_end(lambda: saved.append), interruptible("stopping") as interrupted:
+        assert not came()
+        signal.raise_signal(signal.SIGINT)
+        while not (came() and interrupted()):
+            pass
+    assert saved == []
