@@ -21,7 +21,7 @@ from rich.table import Table
 
 from benchmarks.timing import command, interleaved
 from lantm.devices import device_mesh, over_seeds, place, use_all_cores
-from lantm.paper import MODELS, preset
+from lantm.paper import PAPER_MODELS, preset
 from lantm.provenance import provenance
 from lantm.training import Experiment
 from lantm.training.learner import begin, train_batches
@@ -70,7 +70,9 @@ def measure(experiment: Experiment, repetitions: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.data_share", description=__doc__)
     parser.add_argument("--task", default="programs", help="which task (default programs)")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="which models (default: all)")
+    parser.add_argument(
+        "--models", nargs="+", choices=PAPER_MODELS, default=PAPER_MODELS, help="which models (default: all)"
+    )
     parser.add_argument("--seeds", type=int, default=8, help="seeds at once (default 8)")
     parser.add_argument("--batches", type=int, default=100, help="batches of a timed epoch (default 100)")
     parser.add_argument("--repetitions", type=int, default=5, help="rounds of interleaved timings (default 5)")

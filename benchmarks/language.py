@@ -22,7 +22,7 @@ from benchmarks.timing import command, interleaved
 from lantm.devices import device_mesh, over_seeds
 from lantm.evaluation import reading
 from lantm.evaluation.surprise import total_surprise
-from lantm.paper import MODELS, preset
+from lantm.paper import PAPER_MODELS, preset
 from lantm.provenance import provenance
 from lantm.tasks import Corpus, Text
 from lantm.training import Learner
@@ -90,7 +90,7 @@ def parts(repetitions: int) -> list[dict[str, Any]]:
     words = jax.random.randint(jax.random.key(0), (recipe.steps, recipe.batch_size), 0, VOCABULARY)
     mask = jnp.ones(words.shape, bool)
     contenders = {}
-    for model in MODELS:
+    for model in PAPER_MODELS:
         machine = jax.jit(partial(preset("text", model).machine.build, VOCABULARY))(jax.random.key(0))
         carried = reading.begin(machine, recipe.batch_size, recipe.steps)
 
@@ -108,7 +108,7 @@ def parts(repetitions: int) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.language", description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="how many at once, one row each (default 1)")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="which (default: all)")
+    parser.add_argument("--models", nargs="+", choices=PAPER_MODELS, default=PAPER_MODELS, help="which (default: all)")
     parser.add_argument("--pieces", type=int, default=20, help="pieces of 640 words per call (default 20)")
     parser.add_argument("--calls", type=int, default=5, help="calls that are timed (default 5)")
     parser.add_argument("--out", type=pathlib.Path, help="write here instead of results/language-speed-PLATFORM.json")

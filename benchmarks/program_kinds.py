@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import command
-from lantm.paper import MODELS
+from lantm.paper import PAPER_MODELS
 from lantm.provenance import provenance
 from lantm.tasks.grammar import KINDS
 from lantm.trained import load
@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "program-kinds.json", help="where the JSON goes")
     chosen = parser.parse_args()
     rows = []
-    for model in MODELS:
+    for model in PAPER_MODELS:
         rows += rows_of(f"programs-{model}", chosen.problems)
         table = Table("kind", *(f"{digits} digits" for digits in DIGITS), title=model)
         for kind in KINDS:

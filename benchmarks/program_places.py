@@ -17,7 +17,7 @@ from rich.table import Table
 
 from benchmarks.timing import command
 from lantm.evaluation import predict
-from lantm.paper import MODELS
+from lantm.paper import PAPER_MODELS
 from lantm.provenance import provenance
 from lantm.randomness import EVALUATE, seed_key
 from lantm.tasks import Task
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=3200, help="programs of a kind (default 3200)")
     parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "program-places.json", help="where the JSON goes")
     chosen = parser.parse_args()
-    machines = [f"programs-{model}" for model in MODELS]
+    machines = [f"programs-{model}" for model in PAPER_MODELS]
     rows = [
         row_of(name, kind, operator, chosen.problems)
         for kind, operator in ARITHMETIC

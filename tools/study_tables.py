@@ -16,7 +16,16 @@ RECIPES = ("paper", "robust", "exact")  # those that tables compare
 TUNED = "tuned"  # of the LSTM alone
 NOT_RUN = "-"  # in a cell of a table
 CHANGED = "†"  # behind figures of a training whose settings have been changed since
-MODEL_NAMES = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"}
+MODEL_NAMES = {
+    "lantm-invnorm": "InvNorm",
+    "lantm-softmax": "SoftMax",
+    "lstm": "LSTM",
+    "ram": "RAM",
+    "ram-tape": "RAM/tape",
+    "ntm": "NTM",
+    "tape-rnn": "tape RNN",
+    "transformer": "transformer",
+}
 
 Row = dict[str, Any]
 

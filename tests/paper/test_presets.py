@@ -9,7 +9,7 @@ import pytest
 
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.paper import MODELS, RECIPES, make_experiment, preset, settings_of
+from lantm.paper import MODELS, PAPER_MODELS, RECIPES, make_experiment, preset, settings_of
 from lantm.tasks import TASKS, Lengths
 from lantm.training import ModelName, Recipe
 from lantm.training.learner import begin, close_epoch, train_batches
@@ -53,7 +53,7 @@ def test_the_papers_recipe() -> None:
     assert recipe.clip == Recipe().clip
 
 
-@pytest.mark.parametrize(("model", "recipe"), [*((model, "robust") for model in MODELS), *EXACT])
+@pytest.mark.parametrize(("model", "recipe"), [*((model, "robust") for model in PAPER_MODELS), *EXACT])
 def test_one_recipe_for_all_tasks(model: ModelName, recipe: str) -> None:
     """Apart from the sizes, which are the paper's. Programs are another experiment, with a recipe of their own."""
     experiments = {task: preset(task, model, recipe) for task in TASKS if task != "programs"}
@@ -98,8 +98,10 @@ def test_the_second_papers_settings(recipe: str, problems: int, start: int) -> N
 @pytest.mark.parametrize("model", MODELS)
 def test_every_name_leads_somewhere(recipe: str, model: ModelName) -> None:
     for task in (*TASKS, "yours.module:Task"):
-        unfit = {"exact": model == "lstm" or task == "programs", "tuned": model != "lstm" or task == "programs"}
-        unfit |= dict.fromkeys(("second", "second-small"), task == "programs")
+        ours, peer = model.startswith("lantm"), model not in PAPER_MODELS
+        programs = task == "programs" and not peer
+        unfit = {"exact": not ours or programs, "tuned": ours or programs, "robust": peer}
+        unfit |= dict.fromkeys(("second", "second-small"), programs)
         if unfit.get(recipe):
             with pytest.raises(LantmError, match=recipe):
                 preset(task, model, recipe)
@@ -131,7 +133,7 @@ def test_every_model_can_be_trained(model: ModelName) -> None:
     assert report.loss.shape == ()
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", PAPER_MODELS)
 def test_the_papers_programs(model: ModelName) -> None:
     """Section 4.2 and appendix, "python programs"."""
     experiment = preset("programs[kinds=loop]", model)
@@ -165,7 +167,7 @@ def test_names_that_lead_nowhere() -> None:
         preset("copy", "gru")
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", PAPER_MODELS)
 def test_the_papers_texts(model: ModelName) -> None:
     """Section 4.3 and appendix, "Language modelling"."""
     experiment = preset("text", model)

@@ -82,7 +82,7 @@ def test_an_unknown_field_is_named(where: tuple[str, ...]) -> None:
     [
         ("task", 5),
         ("task", None),
-        ("model", "transformer"),
+        ("model", "perceptron"),
         ("model", ["lstm"]),
         ("seeds", "8"),
         ("seeds", 1.5),

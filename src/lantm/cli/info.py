@@ -13,7 +13,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.geometry import GEOMETRIES
-from lantm.paper import MODELS, RECIPES, account, preset
+from lantm.paper import MODELS, PAPER_MODELS, RECIPES, account, preset
 from lantm.tasks import TASKS, Lengths, make_task
 from lantm.trained import zoo
 from lantm.training import ModelName, RunFolder
@@ -31,7 +31,7 @@ class Arguments:
     subject: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[TASK|RUN]")] = None
     """A task, a run folder, or a machine of the zoo or its file; without one, all there is to choose from is listed."""
     model: ModelName = "lantm-invnorm"
-    """Which of the paper's models."""
+    """Which model."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it is no longer where it was."""
     trust: bool = False
@@ -120,7 +120,7 @@ def _parameters(task_name: str, model: ModelName) -> dict[str, Any]:
         "parameters": count.ours,
         "by_part": count.parts,
     }
-    if experiment.reads_text:  # the paper counts machines of texts otherwise
+    if experiment.reads_text or model not in PAPER_MODELS:  # the paper counts machines of texts otherwise
         return facts
     besides = {
         "second bias": count.second_bias,

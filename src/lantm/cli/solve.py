@@ -88,5 +88,6 @@ def main(arguments: list[str]) -> int:
 def worked(machines: Trained, answered: Solution | Mistake, width: int | None) -> str:
     """A problem of a task as a machine worked it out, in lines that fit the width."""
     assert isinstance(machines.source, Task)
-    by = "LSTM" if machines.experiment.model == "lstm" else "LANTM"
+    model = machines.experiment.model
+    by = "LANTM" if model.startswith("lantm") else model if model == "transformer" else model.upper()
     return worked_problem(machines.source, answered.inputs, answered.targets, answered.symbols, by, width)

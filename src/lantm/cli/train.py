@@ -16,7 +16,7 @@ from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
 from lantm.files import free_path
 from lantm.interrupt import interruptible
-from lantm.machine import LantmConfig, LstmConfig
+from lantm.machine import Config
 from lantm.paper import MODELS, RECIPES, preset
 from lantm.provenance import provenance
 from lantm.report import score_table
@@ -35,9 +35,8 @@ from lantm.training import (
     score_rows,
     train,
 )
-from lantm.training.experiment import model_of
 
-Machine = TypeVar("Machine", LantmConfig, LstmConfig)
+Machine = TypeVar("Machine", bound=Config)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Arguments(Generic[Machine]):
     machine: Machine
     training: Recipe
     model: ModelName = "lantm-invnorm"
-    """Which of the paper's models."""
+    """Which model: the paper's three (docs/machine.md), or one that ours are compared with (docs/peers.md)."""
     recipe: str = "paper"
     """Which settings to begin with: paper (the paper's), robust and exact (ours), tuned (for models to compare
     with), demo (short, for a laptop)."""
@@ -112,7 +111,7 @@ def main(arguments: list[str]) -> int:
         chosen = _chosen(preset(chosen.task, known.model, known.recipe), arguments)
     experiment = Experiment(
         task=chosen.task,
-        model=model_of(chosen.machine) if ":" in getattr(chosen.machine, "weighting", "") else chosen.model,
+        model=chosen.machine.model_name if ":" in getattr(chosen.machine, "weighting", "") else chosen.model,
         machine=chosen.machine,
         recipe=chosen.training,
         recipe_name=chosen.recipe,
@@ -134,7 +133,8 @@ def main(arguments: list[str]) -> int:
 
 def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
     """The flags, with the defaults of an experiment."""
-    form: Any = Arguments[LstmConfig] if defaults.model == "lstm" else Arguments[LantmConfig]
+    kind: Any = type(defaults.machine)
+    form: Any = Arguments[kind]
     default = form(
         task="",
         machine=defaults.machine,

@@ -12,7 +12,7 @@ import jax
 from lantm.devices import available_memory, current_device, local_devices, on_cpu
 from lantm.errors import LantmError
 from lantm.evaluation.answer import LONG
-from lantm.machine import LantmConfig, LstmConfig
+from lantm.machine import Config
 from lantm.randomness import INITIALISE, seed_key
 
 # Numbers that are kept per step and output of a matrix: while learning, its value and its gradient.
@@ -34,7 +34,7 @@ def size_of(shapes: Any) -> int:
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
 
 
-def model_shapes(machine: LantmConfig | LstmConfig, vocabulary: int) -> Any:
+def model_shapes(machine: Config, vocabulary: int) -> Any:
     """The shapes of a model, without building it."""
     try:
         return jax.eval_shape(lambda: machine.build(vocabulary, seed_key(0, INITIALISE)))

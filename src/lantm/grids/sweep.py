@@ -31,7 +31,7 @@ from typing import Any
 from lantm.errors import LantmError
 from lantm.files import check_file
 from lantm.grids.point import Point, Scoring
-from lantm.machine import LantmConfig, LstmConfig
+from lantm.machine import Config
 from lantm.paper import account, make_experiment
 from lantm.randomness import SEEDS
 from lantm.records import make_record
@@ -191,7 +191,7 @@ def _source(experiment: Experiment) -> Source:
 
 
 @functools.cache
-def _check_machine(machine: LantmConfig | LstmConfig, vocabulary: int) -> None:
+def _check_machine(machine: Config, vocabulary: int) -> None:
     try:
         account(machine, vocabulary)
     except (ValueError, TypeError, ArithmeticError) as error:

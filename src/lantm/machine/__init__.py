@@ -9,7 +9,8 @@ from lantm.machine.lantm import Lantm, LantmConfig
 from lantm.machine.layer import LieAccess, LieAccessState
 from lantm.machine.lstm import Lstm, LstmConfig
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
-from lantm.machine.model import Model, Output, Trace, parameter_count
+from lantm.machine.model import Config, Model, ModelName, Output, Trace, parameter_count
+from lantm.machine.peers import NtmConfig, RamConfig, TapeRnnConfig, TransformerConfig
 from lantm.machine.recurrence import recur
 from lantm.machine.state import Noise, Schedule
 from lantm.machine.weighting import WEIGHTINGS, InvNorm, SoftMax, Weighting, make_weighting
@@ -18,6 +19,7 @@ __all__ = [
     "WEIGHTINGS",
     "Access",
     "Backend",
+    "Config",
     "Controller",
     "DropOldest",
     "Emission",
@@ -34,13 +36,18 @@ __all__ = [
     "LstmController",
     "Memory",
     "Model",
+    "ModelName",
     "Noise",
+    "NtmConfig",
     "Output",
     "Policy",
     "Position",
+    "RamConfig",
     "Schedule",
     "SoftMax",
+    "TapeRnnConfig",
     "Trace",
+    "TransformerConfig",
     "Weighting",
     "Window",
     "can_infer",

@@ -17,7 +17,7 @@ from lantm.machine.controller import CellKind, LstmController
 from lantm.machine.layer import LieAccess, Part, forgetting
 from lantm.machine.linear import Linear
 from lantm.machine.memory import Policy, Window, compact, visible
-from lantm.machine.model import Model, Output, Trace
+from lantm.machine.model import Config, Model, ModelName, Output, Trace
 from lantm.machine.older_records import LANTM_CONSTANTS, with_weighting_options
 from lantm.machine.state import Carried, Machinery, Noise, Schedule
 from lantm.machine.weighting import make_weighting
@@ -29,7 +29,7 @@ _NOT_OF_THE_LAYER = ("embedding", "geometry", "weighting")
 
 
 @dataclasses.dataclass(frozen=True)
-class LantmConfig:
+class LantmConfig(Config):
     """A Lie access machine. The defaults are the paper's for copy; each switch is explained in docs/machine.md."""
 
     weighting: str = "invnorm"
@@ -101,6 +101,12 @@ class LantmConfig:
         {'weighting': 'invnorm[power=2.0]', 'cells': 50}
         """
         return with_weighting_options(drop_retired(values, LANTM_CONSTANTS, "machine"))
+
+    @property
+    def model_name(self) -> ModelName:
+        """`lantm` and the paper's weighting; `lantm` alone with a weighting of one's own."""
+        weighting = self.weighting.partition("[")[0]
+        return "lantm-invnorm" if weighting == "invnorm" else "lantm-softmax" if weighting == "softmax" else "lantm"
 
     @property
     def access(self) -> Access:

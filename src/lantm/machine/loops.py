@@ -43,6 +43,21 @@ def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Car
     return carry
 
 
+@custom_vmap
+def in_step(steps: Int[Array, ""]) -> Int[Array, ""]:
+    """A number of steps. Where runs are mapped over that have different ones, they all get the largest.
+
+    Then the bounds of their loops are the same, and rows are at the same index for all of them; with bounds of their
+    own, every step would copy all that a loop carries. What a run does beyond its own steps, nobody may ask for.
+    """
+    return steps
+
+
+@in_step.def_vmap
+def _largest(size: int, mapped: list[bool], steps: Int[Array, " mapped"]) -> tuple[Int[Array, ""], bool]:
+    return in_step(jnp.max(steps)), False
+
+
 @lru_cache
 def _putter(axis: int) -> Callable[[Array, Array, ArrayLike], Array]:
     @custom_vmap

@@ -16,14 +16,14 @@ from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.linear import Linear, lstm_matrices
 from lantm.machine.lstm_stack import StackRun, StackWeights, run_stack
-from lantm.machine.model import Model, Output
+from lantm.machine.model import Config, Model, ModelName, Output
 from lantm.machine.older_records import LSTM_CONSTANTS
 from lantm.machine.state import Noise, Schedule
 from lantm.records import drop_retired
 
 
 @dataclasses.dataclass(frozen=True)
-class LstmConfig:
+class LstmConfig(Config):
     """The LSTM baseline. The defaults are the paper's for copy."""
 
     layers: int = 4
@@ -50,6 +50,11 @@ class LstmConfig:
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:
         """The fields of a record that an older version may have written, as this version has them."""
         return drop_retired(values, LSTM_CONSTANTS, "machine")
+
+    @property
+    def model_name(self) -> ModelName:
+        """`lstm`."""
+        return "lstm"
 
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Lstm":
         """A model with fresh weights."""

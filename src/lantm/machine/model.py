@@ -1,17 +1,25 @@
 """What all models have in common: symbols in, a distribution over symbols out, at every step."""
 
 import abc
-from typing import Any, NamedTuple
+import dataclasses
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
+from lantm.errors import LantmError
 from lantm.machine.backend import Backend
 from lantm.machine.linear import Linear
+from lantm.machine.loops import in_step
 from lantm.machine.memory import Memory, Window
 from lantm.machine.state import Noise, Schedule
+
+ModelName = Literal[
+    "lantm-invnorm", "lantm-softmax", "lantm", "lstm", "ram", "ram-tape", "ntm", "tape-rnn", "transformer"
+]
+"""The names of all models; `lantm` is a Lie access machine with a weighting that is not the paper's."""
 
 
 class Trace(NamedTuple):
@@ -36,6 +44,20 @@ class Output(NamedTuple):
 
     logits: Float[Array, "time batch vocabulary"]
     trace: Trace | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(abc.ABC):
+    """Sizes and switches of a model; each field is a flag and a key of JSON."""
+
+    @property
+    @abc.abstractmethod
+    def model_name(self) -> ModelName:
+        """The name of the model."""
+
+    @abc.abstractmethod
+    def build(self, vocabulary: int, key: PRNGKeyArray) -> "Model":
+        """A model with fresh weights."""
 
 
 class Model(eqx.Module):
@@ -77,10 +99,20 @@ class Model(eqx.Module):
     ) -> Float[Array, "time batch cells"]:
         """The controller's output at every step of a batch of problems."""
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
-        return self.run(batch.inputs, Schedule(batch.steps, batch.writes, batch.turn), carried, backend, noise)[0]
+        schedule = Schedule(batch.steps, batch.writes, batch.turn)
+        schedule = Schedule(in_step(schedule.steps), schedule.writes, in_step(schedule.turn))
+        return self.run(batch.inputs, schedule, carried, backend, noise)[0]
 
     def __call__(self, batch: Batch) -> Output:
         return Output(self.readout(self.features(batch)), None)
+
+
+def refuse_kernels_and_noise(name: ModelName, backend: Backend, noise: Noise | None) -> None:
+    """A `LantmError` if a model that has neither is asked for one."""
+    if backend == "kernel":
+        raise LantmError(f"{name} has no kernels: use the backend 'auto' or 'loops'")
+    if noise is not None:
+        raise LantmError(f"{name} learns without noise: leave out noise")
 
 
 def parameter_count(model: Model) -> int:

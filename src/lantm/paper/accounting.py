@@ -6,10 +6,11 @@ embedding table, and an unused weight beside every learnable initial value. With
 """
 
 import dataclasses
+from typing import Any
 
 import jax
 
-from lantm.machine import Lantm, LantmConfig, Lstm, LstmConfig
+from lantm.machine import Config, LantmConfig, LstmConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,15 +34,18 @@ class Account:
         return self.ours + self.second_bias + self.second_embedding + self.dead_start
 
 
-def account(config: LantmConfig | LstmConfig, vocabulary: int) -> Account:
-    """Counts the parameters of a configuration without building it."""
-    model: Lantm | Lstm = jax.eval_shape(lambda: config.build(vocabulary, jax.random.key(0)))
+def account(config: Config, vocabulary: int) -> Account:
+    """Counts the parameters of a configuration without building it; the paper has no peers to count differently."""
+    model: Any = jax.eval_shape(lambda: config.build(vocabulary, jax.random.key(0)))
     parts = {name: sum(leaf.size for leaf in jax.tree.leaves(part)) for name, part in model.parts.items()}
-    layers = config.layers if isinstance(config, LstmConfig) else 1
     if not model.learns_start:
         parts["start"] = 0
+    trained = {name: count for name, count in parts.items() if count}
+    if not isinstance(config, LantmConfig | LstmConfig):
+        return Account(trained, 0, 0, 0)
+    layers = config.layers if isinstance(config, LstmConfig) else 1
     return Account(
-        parts={name: count for name, count in parts.items() if count},
+        parts=trained,
         second_bias=4 * config.cells * layers,
         second_embedding=vocabulary * config.embedding,
         dead_start=parts["start"],

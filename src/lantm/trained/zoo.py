@@ -1,12 +1,14 @@
 """The zoo: trained machines that ship with the package, each a safetensors file with a record of its origin."""
 
 import pathlib
+from typing import get_args
 
+from lantm.machine import ModelName
 from lantm.weight_files import SUFFIX
 
 SHELF = pathlib.Path(__file__).parent / "machines"
 # A task's name alone means the first of these that exists.
-_PREFERRED = ("lantm-invnorm", "lantm-softmax", "lstm")
+_PREFERRED: tuple[ModelName, ...] = get_args(ModelName)
 
 
 def names(shelf: pathlib.Path = SHELF) -> list[str]:

@@ -1,7 +1,8 @@
 """Training: an experiment, its recipe, the loop over all seeds at once, and the run folder it writes."""
 
+from lantm.machine import ModelName
 from lantm.training.budget import check_budget, estimated_hours
-from lantm.training.experiment import Experiment, Member, ModelName, TextFiles
+from lantm.training.experiment import Experiment, Member, TextFiles
 from lantm.training.history import History
 from lantm.training.learner import EpochReport, Learner
 from lantm.training.loop import Progress, Result, train

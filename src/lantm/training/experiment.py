@@ -4,10 +4,19 @@ import dataclasses
 import math
 import pathlib
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from lantm.errors import LantmError
-from lantm.machine import LantmConfig, LstmConfig
+from lantm.machine import (
+    Config,
+    LantmConfig,
+    LstmConfig,
+    ModelName,
+    NtmConfig,
+    RamConfig,
+    TapeRnnConfig,
+    TransformerConfig,
+)
 from lantm.randomness import SEEDS
 from lantm.records import json_object, make_record
 from lantm.registry import Trust, check_trust, imports_module
@@ -15,7 +24,18 @@ from lantm.tasks import Corpus, Lengths, Source, Task, Text, make_task, read_cor
 from lantm.tasks.base import LONGEST
 from lantm.training.recipe import Recipe
 
-ModelName = Literal["lantm-invnorm", "lantm-softmax", "lantm", "lstm"]
+CONFIGS: dict[ModelName, type[Config]] = {
+    "lantm-invnorm": LantmConfig,
+    "lantm-softmax": LantmConfig,
+    "lantm": LantmConfig,
+    "lstm": LstmConfig,
+    "ram": RamConfig,
+    "ram-tape": RamConfig,
+    "ntm": NtmConfig,
+    "tape-rnn": TapeRnnConfig,
+    "transformer": TransformerConfig,
+}
+"""The sizes and switches of every model, by its name."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,8 +87,8 @@ class Experiment:
     """What to learn: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs, text,
     or module:Name."""
     model: ModelName
-    """The paper's name of the model; `lantm` stands for a weighting that is not the paper's."""
-    machine: LantmConfig | LstmConfig
+    """The name of the model; `lantm` stands for a weighting that is not the paper's."""
+    machine: Config
     """Sizes and switches of the machine."""
     recipe: Recipe
     """How it is trained."""
@@ -102,10 +122,8 @@ class Experiment:
             for name, value in vars(record).items():
                 if isinstance(value, float) and not math.isfinite(value):
                     raise LantmError(f"{name} is {value}: give a finite number")
-        if self.model != model_of(self.machine):
-            raise LantmError(
-                f"the model {self.model} does not have this machine: choose the model {model_of(self.machine)}"
-            )
+        if self.model != (name := self.machine.model_name):
+            raise LantmError(f"the model {self.model} does not have this machine: choose the model {name}")
         if isinstance(self.machine, LantmConfig):
             if self.reads_text and self.machine.memory_limit is None:
                 raise LantmError(
@@ -116,8 +134,10 @@ class Experiment:
             if self.recipe.mixed_lengths and self.machine.memory_limit is not None:
                 raise LantmError("problems that share a batch forget together: turn mixed_lengths or memory_limit off")
         elif self.recipe.noise:
-            raise LantmError("an LSTM learns without noise: leave out noise")
+            raise LantmError(f"{self.model} learns without noise: leave out noise")
         if self.reads_text:
+            if not isinstance(self.machine, LantmConfig | LstmConfig):
+                raise LantmError(f"{self.model} needs an end of its input, and a text has none: use lstm or a lantm")
             for name in (
                 "noise",
                 "hard_share",
@@ -219,7 +239,8 @@ class Experiment:
             text = {"folder": values.pop("data", ""), "digest": values.pop("digest")}
             values |= {"task": Text.name, "text": {**text, "vocabulary": values.pop("vocabulary", None)}}
             values.setdefault("recorded_seeds", 0)
-        config = LstmConfig if values.get("model") == "lstm" else LantmConfig
+        named = (config for name, config in CONFIGS.items() if name == values.get("model"))
+        config = next(named, LantmConfig)  # another name is refused below
         values["machine"] = make_record(config, values.get("machine"), "machine")
         values["recipe"] = make_record(Recipe, values.get("recipe"), "recipe")
         return make_record(cls, values, "experiment")
@@ -230,11 +251,3 @@ def _names(experiment: Mapping[str, Any], machine: Any) -> list[str]:
     fields = machine if isinstance(machine, Mapping) else {}
     names = (experiment.get("task"), fields.get("geometry"), fields.get("weighting"))
     return [name for name in names if isinstance(name, str)]
-
-
-def model_of(machine: LantmConfig | LstmConfig) -> ModelName:
-    """The paper's name of a machine."""
-    if isinstance(machine, LstmConfig):
-        return "lstm"
-    weighting = machine.weighting.partition("[")[0]
-    return "lantm-invnorm" if weighting == "invnorm" else "lantm-softmax" if weighting == "softmax" else "lantm"

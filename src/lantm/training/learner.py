@@ -8,7 +8,7 @@ import optax
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from lantm.machine import LantmConfig, LstmConfig, Model
+from lantm.machine import Config, Model
 from lantm.machine.loops import put_row
 from lantm.randomness import INITIALISE, seed_key
 from lantm.training.curriculum import Reached
@@ -46,7 +46,7 @@ class EpochReport(NamedTuple):
     longest: Int[Array, ""] | None  # length that a curriculum which follows what is learnt has reached
 
 
-def begin(machine: LantmConfig | LstmConfig, lessons: Lessons, vocabulary: int, seed: Int[Array, ""]) -> Learner:
+def begin(machine: Config, lessons: Lessons, vocabulary: int, seed: Int[Array, ""]) -> Learner:
     """A machine before its first epoch."""
     model = machine.build(vocabulary, seed_key(seed, INITIALISE))
     return Learner(

@@ -6,7 +6,7 @@ from lantm.grids.cell import Cell
 from lantm.grids.request import Request
 from lantm.grids.study import Study
 from lantm.paper.figures import PROGRAMS as FIGURES
-from lantm.paper.presets import MODELS, SMALL_LOOPS, preset
+from lantm.paper.presets import PAPER_MODELS, SMALL_LOOPS, preset
 from lantm.training import Experiment, ModelName
 
 TASKS = {"all": "programs", "loop": SMALL_LOOPS}
@@ -35,7 +35,7 @@ def _cells(request: Request) -> list[Cell]:
             extra={"kinds": kinds},
         )
         for kinds, task in TASKS.items()
-        for model in MODELS
+        for model in PAPER_MODELS
     ]
 
 

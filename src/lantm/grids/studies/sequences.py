@@ -10,7 +10,7 @@ from lantm.grids.request import Request
 from lantm.grids.study import Study
 from lantm.machine import LstmConfig
 from lantm.paper.figures import sequence_figures
-from lantm.paper.presets import MODELS, preset
+from lantm.paper.presets import PAPER_MODELS, preset
 from lantm.tasks import make_task
 from lantm.training import Experiment, ModelName
 
@@ -72,7 +72,7 @@ def _sequence_cells(request: Request) -> list[Cell]:
             suffix=scale_suffix(request),
         )
         for task in TASKS
-        for model in MODELS
+        for model in PAPER_MODELS
         if request.recipe not in ("exact", "tuned") or (model == "lstm") == (request.recipe == "tuned")
     ]
 

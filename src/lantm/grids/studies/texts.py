@@ -13,7 +13,7 @@ from lantm.grids.request import Request
 from lantm.grids.study import Study
 from lantm.machine import LantmConfig
 from lantm.paper.figures import LANGUAGE as FIGURES
-from lantm.paper.presets import MODELS, preset
+from lantm.paper.presets import PAPER_MODELS, preset
 from lantm.report import perplexity_table
 from lantm.tasks import read_corpus
 from lantm.training import Experiment, ModelName, TextFiles
@@ -24,7 +24,7 @@ _QUICK_FOLDER = pathlib.Path("runs/quick/text")
 
 
 def _cells(request: Request) -> list[Cell]:
-    return text_cells(request, [(model, {}, "") for model in MODELS])
+    return text_cells(request, [(model, {}, "") for model in PAPER_MODELS])
 
 
 def text_cells(request: Request, machines: Sequence[tuple[ModelName, Mapping[str, Any], str]]) -> list[Cell]:

@@ -1,7 +1,7 @@
 """The paper's machines and recipes, by task, model and recipe, and changes to them by settings."""
 
-from lantm.paper.presets.by_name import MODELS, RECIPES, preset
+from lantm.paper.presets.by_name import MODELS, PAPER_MODELS, RECIPES, preset
 from lantm.paper.presets.programs import SMALL_LOOPS
 from lantm.paper.presets.settings import make_experiment, settings_of
 
-__all__ = ["MODELS", "RECIPES", "SMALL_LOOPS", "make_experiment", "preset", "settings_of"]
+__all__ = ["MODELS", "PAPER_MODELS", "RECIPES", "SMALL_LOOPS", "make_experiment", "preset", "settings_of"]

@@ -7,6 +7,7 @@ from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper.presets.exact import EXACT, exact_lengths, exact_machine
 from lantm.paper.presets.heads import with_robust_heads
+from lantm.paper.presets.peers import PEERS, peer
 from lantm.paper.presets.programs import programs
 from lantm.paper.presets.second import SECOND_RECIPES, second_machine, second_recipe
 from lantm.paper.presets.text import text
@@ -14,7 +15,10 @@ from lantm.paper.presets.tuned import TUNED, tuned_lstm
 from lantm.tasks import Text
 from lantm.training import Experiment, ModelName, Recipe
 
-MODELS: tuple[ModelName, ...] = ("lantm-invnorm", "lantm-softmax", "lstm")
+PAPER_MODELS: tuple[ModelName, ...] = ("lantm-invnorm", "lantm-softmax", "lstm")
+"""The models of the paper's tables."""
+MODELS: tuple[ModelName, ...] = (*PAPER_MODELS, *PEERS)
+"""All that can be trained by name."""
 RECIPES = ("paper", "robust", "exact", "tuned", *SECOND_RECIPES, "demo")
 
 # Differences from the defaults, which are those of copy.
@@ -45,6 +49,8 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
         raise LantmError(f"unknown model {model!r}: known are {', '.join(MODELS)}")
     if recipe not in RECIPES:
         raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
+    if known in PEERS:
+        return Experiment(task, known, *peer(name, known, recipe), recipe_name=recipe)
     if name == "programs":
         if recipe in ("exact", "tuned", *SECOND_RECIPES):
             raise LantmError(f"programs have the recipes paper, robust and demo, not {recipe}: choose one of them")

@@ -8,7 +8,6 @@ from typing import Any
 from lantm.errors import LantmError
 from lantm.paper.presets.by_name import preset
 from lantm.training import Experiment, ModelName, TextFiles
-from lantm.training.experiment import model_of
 
 NAMES = ("task", "model", "recipe")
 _OWN = ("lengths", "seeds", "first_seed", "recorded_seeds")
@@ -54,6 +53,6 @@ def _own_weighting(made: Mapping[str, Any]) -> ModelName:
 
 def settings_of(experiment: Experiment) -> dict[str, Any]:
     """All settings of an experiment, by name."""
-    flat = {"task": experiment.task, "model": model_of(experiment.machine), "recipe": experiment.recipe_name}
+    flat = {"task": experiment.task, "model": experiment.machine.model_name, "recipe": experiment.recipe_name}
     text = {} if experiment.text is None else {"data": experiment.text.folder, "vocabulary": experiment.text.vocabulary}
     return {**flat, "lengths": experiment.lengths, **text, **vars(experiment.machine), **vars(experiment.recipe)}

@@ -1,0 +1,11 @@
+"""Models that ours are compared with: other memories below the same controller, and a transformer.
+
+`recurrent.py` is what those with a controller have in common, `stepping.py` runs them; each model is one file.
+"""
+
+from lantm.machine.peers.ntm import NtmConfig
+from lantm.machine.peers.ram import RamConfig
+from lantm.machine.peers.tape_rnn import TapeRnnConfig
+from lantm.machine.peers.transformer import TransformerConfig
+
+__all__ = ["NtmConfig", "RamConfig", "TapeRnnConfig", "TransformerConfig"]

@@ -1,0 +1,106 @@
+"""RAM and RAM/tape, the memories that the authors' second paper compares with (Yang and Rush, 2017, section 5).
+
+Both append a memory with a key in every step of the input, as the Lie access machine does, and read by comparing a key
+with the stored ones. There is no movement in RAM: every key comes from the controller. RAM/tape can also read beside
+where it read last, in the order of writing.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from lantm.errors import LantmError
+from lantm.machine.model import ModelName
+from lantm.machine.peers.recurrent import MemoryConfig, split
+
+
+class Cards(NamedTuple):
+    """What was written, in order, and where the head of a tape is."""
+
+    keys: Float[Array, "batch slots key"]
+    vectors: Float[Array, "batch slots width"]
+    strengths: Float[Array, "batch slots"]  # their logarithms
+    place: Float[Array, "batch slots"] | None  # the last read weights, of RAM/tape
+
+
+@dataclasses.dataclass(frozen=True)
+class RamConfig(MemoryConfig):
+    """RAM: keys from the controller are compared with stored keys; with a tape also a head that moves."""
+
+    key_size: int = 20
+    """Number of components of a key; the second paper has 2 and 20."""
+    tape: bool = False
+    """Let the read head also move along the memories, in the order of writing: RAM/tape."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.key_size < 1:
+            raise LantmError(f"key_size is {self.key_size}: give a whole number from 1 on")
+
+    @property
+    def model_name(self) -> ModelName:
+        """`ram` or `ram-tape`."""
+        return "ram-tape" if self.tape else "ram"
+
+    @property
+    def emission(self) -> int:
+        """Two keys, a strength, a vector; for the tape a gate and three moves."""
+        return 2 * self.key_size + 1 + self.memory_width + 4 * self.tape
+
+    def empty(self, batch_size: int, slots: int) -> Cards:
+        """As many slots as the input has steps; the head of a tape is at the first."""
+        place = jnp.zeros((batch_size, slots)).at[:, 0].set(1.0) if self.tape else None
+        keys, vectors = (jnp.zeros((batch_size, slots, size)) for size in (self.key_size, self.memory_width))
+        return Cards(keys, vectors, jnp.zeros((batch_size, slots)), place)
+
+    def access(
+        self,
+        emitted: Float[Array, "batch emission"],
+        memory: Cards,
+        at: Int[Array, ""],
+        writes: Int[Array, " batch"],
+    ) -> tuple[Float[Array, "batch width"], Cards]:
+        """Reads, then appends, while there is input."""
+        sizes = (self.key_size, self.key_size, 1, self.memory_width, *((1, 3) if self.tape else ()))
+        query, key, strength, vector, *moves = split(emitted, *sizes)
+        slots = jnp.arange(memory.strengths.shape[1])
+        written = slots < jnp.minimum(at, writes)[:, None]
+        weights = by_content(query, memory, written)
+        place = None
+        if memory.place is not None:
+            gate, shifts = jax.nn.sigmoid(moves[0]), jax.nn.softmax(moves[1])
+            weights = gate * weights + (1 - gate) * shifted(memory.place, shifts, jnp.minimum(at, writes))
+            place = weights
+        reading = jnp.einsum("bs,bsw->bw", jnp.where(written, weights, 0), memory.vectors)
+        new = (slots == at) & (slots < writes[:, None])
+        return reading, Cards(
+            keys=jnp.where(new[..., None], key[:, None], memory.keys),
+            vectors=jnp.where(new[..., None], jnp.tanh(vector)[:, None], memory.vectors),
+            strengths=jnp.where(new, jax.nn.log_sigmoid(strength), memory.strengths),
+            place=place,
+        )
+
+
+def by_content(
+    query: Float[Array, "batch key"], memory: Cards, written: Bool[Array, "batch slots"]
+) -> Float[Array, "batch slots"]:
+    """Read weights that grow exponentially with the product of the two keys; zeros while nothing is written."""
+    products = jnp.einsum("bk,bsk->bs", query, memory.keys) + memory.strengths
+    # A finite stand-in for minus infinity: where nothing is written there is no gradient of nan.
+    weights = jax.nn.softmax(jnp.where(written, products, -1e30), axis=-1)
+    return jnp.where(written, weights, 0)
+
+
+def shifted(
+    place: Float[Array, "batch slots"], shifts: Float[Array, "batch 3"], written: Int[Array, " batch"]
+) -> Float[Array, "batch slots"]:
+    """Read weights moved back, kept or moved on by one memory; at either end of what is written they stay."""
+    slots = jnp.arange(place.shape[1])
+    last = jnp.maximum(written - 1, 0)[:, None]
+    at_first, at_last = jnp.where(slots == 0, place, 0), jnp.where(slots == last, place, 0)
+    back = jnp.roll(place - at_first, -1, axis=1) + at_first
+    on = jnp.roll(place - at_last, 1, axis=1) + at_last
+    return shifts[:, :1] * back + shifts[:, 1:2] * place + shifts[:, 2:] * on

@@ -1,0 +1,172 @@
+"""What the peers with a memory have in common: an LSTM controller that sees the symbol and what was read last.
+
+It is the controller of the Lie access machine, and logits are read from it in the same way. So what sets these models
+apart from ours, and from each other, is the memory: how it is addressed, and what is written where.
+"""
+
+import abc
+import dataclasses
+from typing import Any, NamedTuple, final
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from lantm.batch import Batch
+from lantm.errors import LantmError
+from lantm.machine.backend import Backend
+from lantm.machine.controller import CellState, lstm_cell
+from lantm.machine.linear import Linear, lstm_matrices
+from lantm.machine.model import Config, Model, Output, refuse_kernels_and_noise
+from lantm.machine.peers.stepping import State, Step, run_steps
+from lantm.machine.state import Noise, Schedule
+
+
+class Weights(NamedTuple):
+    """The trained matrices inside the loop."""
+
+    recurrent: Float[Array, "reading_and_cells four_cells"]
+    heads: Linear
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryConfig(Config, Step):
+    """Sizes that all of them have; the defaults are the authors' for their second paper."""
+
+    cells: int = 50
+    """Number of cells of the LSTM controller."""
+    embedding: int = 14
+    """Size of a symbol's embedding."""
+    memory_width: int = 20
+    """Size of a memory vector."""
+    forget_bias: float | None = 1.0
+    """Start the forget gates' biases here; by default like the other weights."""
+
+    def __post_init__(self) -> None:
+        for name in ("cells", "embedding", "memory_width"):
+            if getattr(self, name) < 1:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+
+    # What a memory defines.
+
+    @property
+    @abc.abstractmethod
+    def emission(self) -> int:
+        """The number of values that the controller emits for the heads in a step."""
+
+    @abc.abstractmethod
+    def empty(self, batch_size: int, slots: int) -> PyTree:
+        """The memory before the first step, for problems with up to `slots` steps of input."""
+
+    @abc.abstractmethod
+    def access(
+        self,
+        emitted: Float[Array, "batch emission"],
+        memory: PyTree,
+        at: Int[Array, ""],
+        writes: Int[Array, " batch"],
+    ) -> tuple[Float[Array, "batch width"], PyTree]:
+        """What is read in step `at`, and the memory after it."""
+
+    # What follows from it.
+
+    @final
+    def step(
+        self,
+        weights: Weights,
+        row: Float[Array, "batch four_cells"],
+        state: State,
+        at: Int[Array, ""],
+        writes: Int[Array, " batch"],
+    ) -> State:
+        """The controller's step, and what its heads do."""
+        seen = jnp.concatenate([state.reading, state.controller.hidden], axis=-1)
+        controller, _ = lstm_cell(row + seen @ weights.recurrent, state.controller.cell)
+        reading, memory = self.access(weights.heads(controller.hidden), state.memory, at, writes)
+        return State(controller, reading, memory)
+
+    @final
+    def build(self, vocabulary: int, key: PRNGKeyArray) -> "MemoryModel":
+        """A model with fresh weights."""
+        return MemoryModel(self, vocabulary, key)
+
+
+class MemoryModel(Model):
+    """Embedding, controller, the heads of a memory, and the readout."""
+
+    config: MemoryConfig = eqx.field(static=True)
+    embedding: Float[Array, "vocabulary embedding"]
+    inputs: Linear
+    recurrent: Float[Array, "reading_and_cells four_cells"]
+    heads: Linear
+    readout: Linear
+    start: dict[str, Float[Array, " size"]]
+
+    def __init__(self, config: MemoryConfig, vocabulary: int, key: PRNGKeyArray):
+        embedding_key, controller_key, heads_key, readout_key = jax.random.split(key, 4)
+        cells, width = config.cells, config.memory_width
+        self.config = config
+        self.embedding = jax.random.normal(embedding_key, (vocabulary, config.embedding))
+        self.inputs, self.recurrent = lstm_matrices(
+            config.embedding, width + cells, cells, controller_key, None, config.forget_bias
+        )
+        self.heads = Linear(cells, config.emission, heads_key)
+        self.readout = Linear(cells, vocabulary, readout_key)
+        self.start = {"hidden": jnp.zeros(cells), "cell": jnp.zeros(cells), "reading": jnp.zeros(width)}
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The parameters, part by part."""
+        return {
+            "embedding": self.embedding,
+            "symbols": self.inputs,
+            "recurrent": self.recurrent,
+            "heads": self.heads,
+            "readout": self.readout,
+            "start": self.start,
+        }
+
+    def begin(self, batch_size: int, slots: int) -> State:
+        """The learnable start for every problem of a batch, and an empty memory."""
+        hidden, cell, reading = (
+            jnp.broadcast_to(self.start[name], (batch_size, self.start[name].size))
+            for name in ("hidden", "cell", "reading")
+        )
+        return State(CellState(hidden, cell), reading, self.config.empty(batch_size, slots))
+
+    def run(
+        self,
+        inputs: Int[Array, "time batch"],
+        schedule: Schedule,
+        carried: State,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
+    ) -> tuple[Float[Array, "time batch cells"], State]:
+        """The controller's output at every step, and the state after the last."""
+        refuse_kernels_and_noise(self.config.model_name, backend, noise)
+        weights = Weights(self.recurrent, self.heads)
+        rows = self.inputs(self.embedding[inputs])
+        return run_steps(self.config, weights, rows, carried, schedule.writes, schedule.steps)
+
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
+        """The answer; figures are of heads that move in a key space."""
+        return Output(self.readout(self.features(batch, backend)), None)
+
+
+def split(emitted: Float[Array, "batch emission"], *sizes: int) -> list[Array]:
+    """What was emitted, cut into parts of these sizes."""
+    ends = [sum(sizes[: at + 1]) for at in range(len(sizes) - 1)]
+    return jnp.split(emitted, ends, axis=-1)
+
+
+def rolled(
+    values: Float[Array, "batch slots *width"], by: Int[Array, " batch"], size: Int[Array, " batch"]
+) -> Float[Array, "batch slots *width"]:
+    """Every problem's values on a ring of its own `size`, moved on by `by`; beyond its size there are zeros."""
+    slots = jnp.arange(values.shape[1])
+    source = (slots - by[:, None]) % size[:, None]
+    within = slots < size[:, None]
+    rest = (1,) * (values.ndim - 2)
+    moved = jnp.take_along_axis(values, source.reshape(*source.shape, *rest), axis=1)
+    return jnp.where(within.reshape(*within.shape, *rest), moved, 0)

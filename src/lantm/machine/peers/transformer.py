@@ -1,0 +1,188 @@
+"""A small transformer: causal attention over the input and the answer's steps, read as all models read them.
+
+It sees `</s>` in every step of the answer and never what it answered, as all others. How it knows where a symbol is is
+a setting, since that decides what lengths it generalises to:
+
+- none: the causal mask alone (Haviv et al., 2022; Kazemnejad et al., 2023);
+- rope: queries and keys are rotated by their positions (Su et al., 2021);
+- alibi: attention falls with the distance, at a slope for each head (Press et al., 2022);
+- hard-alibi: half of the heads see the last 1, 2, 3, ... positions only, the others all, without positions (Jelassi et
+  al., 2024, who found that it copies farthest).
+"""
+
+import dataclasses
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from lantm.batch import Batch
+from lantm.errors import LantmError
+from lantm.machine.backend import Backend
+from lantm.machine.linear import Linear
+from lantm.machine.model import Config, Model, ModelName, Output, refuse_kernels_and_noise
+from lantm.machine.state import Noise, Schedule
+
+Positions = Literal["none", "rope", "alibi", "hard-alibi"]
+_BASE = 10_000.0  # of the wavelengths of rope
+_UNSEEN = -1e30
+
+
+@dataclasses.dataclass(frozen=True)
+class TransformerConfig(Config):
+    """A small transformer."""
+
+    layers: int = 4
+    """Number of layers, each attention and two linear layers."""
+    cells: int = 128
+    """Number of components per position."""
+    embedding: int = 128
+    """Size of a symbol's embedding."""
+    heads: int = 8
+    """Number of heads that share the components."""
+    feedforward: int = 512
+    """Number of hidden units per position."""
+    positions: Positions = "hard-alibi"
+    """How attention knows positions: none, rope, alibi or hard-alibi."""
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "cells", "embedding", "heads", "feedforward"):
+            if getattr(self, name) < 1:
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+        if self.cells % self.heads:
+            raise LantmError(f"{self.heads} heads cannot share {self.cells} cells: give a multiple of the heads")
+        if self.positions == "rope" and (self.cells // self.heads) % 2:
+            raise LantmError("rope rotates pairs of components: give each head an even number of cells")
+
+    @property
+    def model_name(self) -> ModelName:
+        """`transformer`."""
+        return "transformer"
+
+    def build(self, vocabulary: int, key: PRNGKeyArray) -> "Transformer":
+        """A model with fresh weights."""
+        return Transformer(self, vocabulary, key)
+
+
+class Norm(eqx.Module):
+    """Layer normalisation, with a learned scale and offset."""
+
+    scale: Float[Array, " cells"]
+    offset: Float[Array, " cells"]
+
+    def __init__(self, cells: int):
+        self.scale, self.offset = jnp.ones(cells), jnp.zeros(cells)
+
+    def __call__(self, x: Float[Array, "*batch cells"]) -> Float[Array, "*batch cells"]:
+        centred = x - jnp.mean(x, axis=-1, keepdims=True)
+        deviation = jnp.sqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + 1e-5)
+        return self.scale * centred / deviation + self.offset
+
+
+class Block(eqx.Module):
+    """Attention and a feedforward network, each on what is normalised and added to what it was given."""
+
+    attention_norm: Norm
+    projections: Linear  # queries, keys and values side by side
+    attended: Linear
+    feedforward_norm: Norm
+    widen: Linear
+    narrow: Linear
+
+    def __init__(self, config: TransformerConfig, key: PRNGKeyArray):
+        keys, cells = jax.random.split(key, 4), config.cells
+        self.attention_norm, self.feedforward_norm = Norm(cells), Norm(cells)
+        self.projections = Linear(cells, 3 * cells, keys[0])
+        self.attended = Linear(cells, cells, keys[1])
+        self.widen = Linear(cells, config.feedforward, keys[2])
+        self.narrow = Linear(config.feedforward, cells, keys[3])
+
+    def __call__(self, x: Float[Array, "time cells"], config: TransformerConfig) -> Float[Array, "time cells"]:
+        """One problem at all its positions."""
+        time, cells = x.shape
+        per_head = self.projections(self.attention_norm(x)).reshape(time, 3, config.heads, cells // config.heads)
+        queries, keys, values = (per_head[:, part] for part in range(3))
+        if config.positions == "rope":
+            queries, keys = rotated(queries), rotated(keys)
+        scores = jnp.einsum("qhc,khc->hqk", queries, keys) * (cells // config.heads) ** -0.5
+        weights = jax.nn.softmax(scores + bias(config, time), axis=-1)
+        x = x + self.attended(jnp.einsum("hqk,khc->qhc", weights, values).reshape(time, cells))
+        return x + self.narrow(jax.nn.gelu(self.widen(self.feedforward_norm(x))))
+
+
+def bias(config: TransformerConfig, time: int) -> Float[Array, "heads time time"]:
+    """What is added to scores: nothing, less the farther away, or so little that what is there is not seen."""
+    distance = jnp.arange(time)[:, None] - jnp.arange(time)
+    seen = jnp.broadcast_to(distance >= 0, (config.heads, time, time))
+    numbers = jnp.arange(1, config.heads + 1)[:, None, None]
+    if config.positions == "hard-alibi":
+        windows = jnp.where(numbers <= config.heads // 2, numbers, time)
+        seen = seen & (distance < windows)
+    slopes = 2.0 ** (-8.0 * numbers / config.heads) if config.positions == "alibi" else 0.0
+    return jnp.where(seen, -slopes * distance, _UNSEEN)
+
+
+def rotated(x: Float[Array, "time heads size"]) -> Float[Array, "time heads size"]:
+    """Pairs of components, the first half with the second, turned by angles that grow with the position."""
+    half = x.shape[-1] // 2
+    angles = jnp.arange(x.shape[0])[:, None] * _BASE ** (-jnp.arange(half) / half)
+    cosine, sine = jnp.cos(angles)[:, None], jnp.sin(angles)[:, None]
+    first, second = x[..., :half], x[..., half:]
+    return jnp.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
+
+
+class Transformer(Model):
+    """Embedding, layers, a last normalisation, and the readout."""
+
+    config: TransformerConfig = eqx.field(static=True)
+    embedding: Float[Array, "vocabulary embedding"]
+    inputs: Linear
+    blocks: list[Block]
+    norm: Norm
+    readout: Linear
+
+    def __init__(self, config: TransformerConfig, vocabulary: int, key: PRNGKeyArray):
+        embedding_key, inputs_key, blocks_key, readout_key = jax.random.split(key, 4)
+        self.config = config
+        self.embedding = jax.random.normal(embedding_key, (vocabulary, config.embedding))
+        self.inputs = Linear(config.embedding, config.cells, inputs_key)
+        self.blocks = [Block(config, block_key) for block_key in jax.random.split(blocks_key, config.layers)]
+        self.norm = Norm(config.cells)
+        self.readout = Linear(config.cells, vocabulary, readout_key)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The parameters, part by part."""
+        layers = (self.blocks, self.norm)
+        return {"embedding": self.embedding, "symbols": self.inputs, "layers": layers, "readout": self.readout}
+
+    def begin(self, batch_size: int, slots: int) -> None:
+        """Nothing: a problem is seen as a whole."""
+
+    def run(
+        self,
+        inputs: Int[Array, "time batch"],
+        schedule: Schedule,
+        carried: None,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
+    ) -> tuple[Float[Array, "time batch cells"], None]:
+        """What every position is turned into; zeros beyond the last step."""
+        refuse_kernels_and_noise(self.config.model_name, backend, noise)
+
+        def one_problem(symbols: Int[Array, " time"]) -> Float[Array, "time cells"]:
+            x = self.inputs(self.embedding[symbols])
+            for block in self.blocks:
+                # The scores of all pairs of positions are made again for the backward pass, not kept.
+                x = jax.checkpoint(lambda x, block: block(x, self.config))(x, block)
+            return self.norm(x)
+
+        outputs = jax.vmap(one_problem, in_axes=1, out_axes=1)(inputs)
+        within = (jnp.arange(inputs.shape[0]) < schedule.steps)[:, None, None]
+        return jnp.where(within, outputs, 0), None
+
+    def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
+        """The answer; figures are of heads that move in a key space."""
+        return Output(self.readout(self.features(batch, backend)), None)
