@@ -318,3 +318,36 @@ def test_digits_are_counted_from_the_last(monkeypatch: pytest.MonkeyPatch) -> No
         "right_sign": 0.0,
         "right_end": 100.0,
     }
+
+
+@pytest.fixture
+def second_paper(tables: Any) -> Any:
+    import second_paper_tables
+
+    yield second_paper_tables
+    del sys.modules["second_paper_tables"]
+
+
+def test_the_second_paper_is_not_run(second_paper: Any, tmp_path: pathlib.Path) -> None:
+    assert second_paper.scores(tmp_path, "paper") == "Not run yet: `lantm reproduce second-paper` does it."
+    text = second_paper.scores(tmp_path, "exact")
+    assert text == "Not run yet: `lantm reproduce second-paper --recipe exact` does it."
+
+
+def test_a_cell_of_the_second_paper(second_paper: Any, tmp_path: pathlib.Path) -> None:
+    paper = {"coarse": 72, "fine": 98}
+    rows = [
+        {"scale": "1x", "coarse": 99.96, "fine": 100.0},
+        {"scale": "2x", "coarse": 88.04, "fine": 99.9, "paper": paper, "approximate": True, "solved": 0},
+        {"scale": "4x", "coarse": 0.0, "fine": 12.34, "solved": 0},
+    ]
+    name = "prioritySort-lantm-invnorm-second"
+    write(tmp_path, "second-paper", name, result("prioritySort", "lantm-invnorm", "second", rows))
+    found = lines(second_paper.scores(tmp_path, "paper"))
+    of_task = {line[1]: line[2:] for line in found if line[0] == "prioritySort"}
+    scores = ["99.9/100.0", "88.0/99.9", "0.0/12.3", "55.5", "55.5", "55.5", "7 of 8, 0 of 8, 0 of 8"]
+    assert of_task["InvNorm"][:-2] == ["~72/98", *scores]
+    assert of_task["InvNorm"][-1] == "90"
+    assert of_task["SoftMax, sphere"][0] == "~100/100"
+    assert of_task["SoftMax, sphere"][1:-2] == ["-"] * 7
+    assert int(of_task["LSTM"][-2].replace(",", "")) > 900_000

@@ -16,6 +16,7 @@ import language_tables
 import lstm_curves
 import program_tables
 import scaling_tables
+import second_paper_tables
 import study_tables
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -82,6 +83,11 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "cost": partial(scaling_tables.cost, ROOT),
         "faults": partial(scaling_tables.faults, ROOT),
         "soak": partial(scaling_tables.soak, ROOT),
+    },
+    "docs/second-paper.md": {
+        "second": partial(second_paper_tables.scores, ROOT, "paper"),
+        "second-small": partial(second_paper_tables.scores, ROOT, "second-small"),
+        "exact": partial(second_paper_tables.scores, ROOT, "exact"),
     },
     "docs/language.md": {
         "perplexities": partial(language_tables.perplexities, ROOT),

@@ -11,7 +11,7 @@ from lantm.grids import Cell, Request
 from lantm.grids.comparison import beside_the_paper
 from lantm.grids.studies import STUDIES, texts
 from lantm.machine import LantmConfig
-from lantm.paper import preset, settings_of
+from lantm.paper import MODELS, preset, settings_of
 
 
 def cells(study: str, **asked: object) -> list[Cell]:
@@ -236,3 +236,42 @@ def test_what_cannot_be_asked_of_a_text(asked: dict[str, object], reason: str) -
     for study in ("language", "language-geometries"):
         with pytest.raises(LantmError, match=reason):
             cells(study, **asked)
+
+
+def test_the_second_paper() -> None:
+    """8 tasks, every model, those with a key space in the plane and on the sphere."""
+    found = cells("second-paper")
+    spaces = {(cell.experiment.model, cell.extra.get("geometry")) for cell in found}
+    planes = {("lantm-invnorm", "translation"), ("lantm-softmax", "translation")}
+    spheres = {("lantm-invnorm", "sphere"), ("lantm-softmax", "sphere")}
+    assert spaces == planes | spheres | {(model, None) for model in MODELS if not model.startswith("lantm")}
+    assert len({cell.name for cell in found}) == len({cell.run_name for cell in found}) == 8 * len(spaces)
+    assert {cell.scales for cell in found} == {(1, 2, 4)}
+    for cell in found:
+        assert re.fullmatch("[A-Za-z0-9-]+", cell.name)
+        assert cell.experiment.recipe.recycled_problems == 320_000
+        if isinstance(cell.experiment.machine, LantmConfig):
+            assert cell.experiment.machine.geometry == cell.extra["geometry"]
+        cell.check()
+    reached = [(cell.experiment.task, cell.figures["2x"]["coarse"]) for cell in found if cell.figures]
+    assert ("double[highest_first=true]", 100) in reached
+    assert ("prioritySort", 72) in reached
+    assert len(cells("second-paper", only=("oddFirst", "sphere"), models=("lantm-softmax",))) == 1
+
+
+@pytest.mark.parametrize("recipe", ["robust", "exact", "tuned", "second-small", "demo"])
+def test_recipes_of_the_second_paper(recipe: str) -> None:
+    """Models that ours are compared with have no recipes of ours: they are trained by `tuned`."""
+    for cell in cells("second-paper", recipe=recipe):
+        ours = isinstance(cell.experiment.machine, LantmConfig)
+        assert cell.experiment.recipe_name == ("tuned" if recipe in ("robust", "exact") and not ours else recipe)
+        assert not (recipe == "tuned" and ours)
+    quick = cells("second-paper", recipe=recipe, quick=True)
+    assert {cell.experiment.lengths for cell in quick if cell.experiment.task == "repeatCopy"} == {(1, 5)}
+
+
+def test_approximate_figures_pass_and_fail_nothing() -> None:
+    figures = {"coarse": 72, "fine": 98}
+    row = beside_the_paper({"coarse": 10.0, "fine": 20.0}, figures, quick=False, approximate=True)
+    assert (row["paper"], row["pass"], row["approximate"]) == (figures, None, True)
+    assert "approximate" not in beside_the_paper({}, None, quick=False, approximate=True)

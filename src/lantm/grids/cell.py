@@ -34,6 +34,8 @@ class Cell(Job):
     figures: Mapping[str, Mapping[str, int]]
     """The paper's figures by the label of a test, where it has any."""
     request: Request
+    approximate: bool = False
+    """Whether the paper's figures are known approximately: they stand beside ours, and nothing is passed or failed."""
     scales: tuple[int, ...] = ()
     """Multiples of the training lengths; a text has none."""
     varied: str = ""
@@ -214,7 +216,7 @@ class Cell(Job):
         }
 
     def _compared(self, label: str, row: Row) -> Row:
-        return beside_the_paper(row, self.figures.get(label), self.request.quick)
+        return beside_the_paper(row, self.figures.get(label), self.request.quick, self.approximate)
 
     def to_json(self) -> dict[str, Any]:
         request = dataclasses.asdict(self.request)

@@ -9,7 +9,8 @@ class Request:
     """What is asked of a study."""
 
     recipe: str = "paper"
-    """How to train: paper (the paper's settings), robust and exact (ours), tuned (ours, for the LSTM), demo (short)."""
+    """How to train: paper (the paper's settings), robust and exact (ours), tuned (ours, for the LSTM), second and
+    second-small (the second paper's), demo (short)."""
     only: tuple[str, ...] = ()
     """Only these tasks, or other labels of the table's rows: copy power-2."""
     models: tuple[str, ...] = ()

@@ -36,6 +36,19 @@ FURTHER: dict[tuple[str, str], dict[int, Figures]] = {
 }
 """At further multiples of the longest training length, where the paper gives them."""
 
+_PERFECT = _figures(100, 100)
+SECOND: dict[tuple[str, str, str], Figures] = {
+    **{(task, "lantm-invnorm", "translation"): _PERFECT for task in ("copy", "reverse", "bigramFlip", "double")},
+    ("addition", "lantm-invnorm", "translation"): _figures(93, 99),
+    ("oddFirst", "lantm-invnorm", "translation"): _figures(95, 99),
+    ("repeatCopy", "lantm-invnorm", "translation"): _figures(0, 70),
+    ("prioritySort", "lantm-invnorm", "translation"): _figures(72, 98),
+    ("repeatCopy", "lantm-invnorm", "sphere"): _figures(78, 99),
+    ("prioritySort", "lantm-softmax", "sphere"): _PERFECT,
+    ("repeatCopy", "ram", ""): _figures(98, 99),
+}
+"""Of the second paper, approximately: by task, model and key space, at 2x after training on 320,000 problems."""
+
 PROGRAMS: dict[tuple[str, str], Figures] = {
     ("all", "lstm"): _figures(35, 66),
     ("all", "lantm-invnorm"): _figures(39, 74),
@@ -59,3 +72,9 @@ def sequence_figures(task: str, model: str) -> dict[str, Figures]:
     """The paper's figures for a task and a model, by multiple of the training lengths: 1x, 2x, ..."""
     found = {**SEQUENCES.get((task, model), {}), **FURTHER.get((task, model), {})}
     return {f"{scale}x": figures for scale, figures in found.items()}
+
+
+def second_figures(task: str, model: str, geometry: str) -> dict[str, Figures]:
+    """The second paper's figures for a task and a model with this key space, or none, where they are known."""
+    found = SECOND.get((task.partition("[")[0], model, geometry))
+    return {} if found is None else {"2x": found}

@@ -41,7 +41,7 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
             *(_shown(row.get(name)) for name in columns),
             row["scale"],
             f"{row['coarse']:.1f}/{row['fine']:.1f}",
-            *([_paper(row["paper"])] if compared else []),
+            *([_paper(row)] if compared else []),
             f"{row['median_coarse']:.1f}",
             f"{row['solved']}/{row['seeds']}",
             *([PASSES[row["pass"]]] if compared else []),
@@ -52,8 +52,9 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
     return Group(Text(title, "bold"), table, Text(_CAPTION if compared else _CAPTION.partition("; ")[0], "dim"))
 
 
-def _paper(figures: dict[str, Any] | None) -> str:
-    return "" if figures is None else f"{figures['coarse']}/{figures['fine']}"
+def _paper(row: dict[str, Any]) -> str:
+    figures = row["paper"]
+    return "" if figures is None else f"{'~' * ('approximate' in row)}{figures['coarse']}/{figures['fine']}"
 
 
 def _shown(value: Any) -> str:
