@@ -62,6 +62,16 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ[name.upper()]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def on_the_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands advise what can be typed: as where `lantm` is on the path, however the tests were started."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "lantm").touch(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def programs_are_let_go() -> Iterator[None]:
     """Every compiled program takes some of the memory maps that a process may have, 65,530 on most systems."""

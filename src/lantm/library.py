@@ -14,7 +14,7 @@ from lantm.machine import WEIGHTINGS, Weighting
 from lantm.paper import make_experiment
 from lantm.provenance import provenance
 from lantm.tasks import TASKS, Lengths, Task
-from lantm.trained import Trained
+from lantm.trained import Trained, initial_weights, preset_model
 from lantm.training import Experiment, ModelName, Progress, RunFolder, check_budget
 from lantm.training import train as train_experiment
 
@@ -27,6 +27,7 @@ def train(
     seeds: int | None = None,
     folder: str | pathlib.Path | None = None,
     resume: bool = False,
+    start_from: Trained | None = None,
     on_epoch: Callable[[Progress], object] | None = None,
     **settings: Any,
 ) -> Trained:
@@ -42,13 +43,20 @@ def train(
     `geometry=lantm.Disk()`, `lengths=(2, 16)`). A whole `Experiment` is trained as it is.
 
     With a `folder`, checkpoints, metrics and recordings are written there, and `resume=True` continues an interrupted
-    run. `on_epoch` is called after every epoch; training ends early when it returns True. It ends early after Ctrl-C,
-    too. The machines trained so far are returned in either case, with `complete` false.
+    run, or with more `epochs` one that is complete. With `start_from`, all seeds begin with the weights of that
+    machine, or of the best one of several, and the settings of its machine are the defaults.
+
+    `on_epoch` is called after every epoch; training ends early when it returns True. It ends early after Ctrl-C, too.
+    The machines trained so far are returned in either case, with `complete` false.
     """
+    if start_from is not None and not isinstance(task, Experiment):
+        model, settings = preset_model(start_from), {**vars(start_from.experiment.machine), **settings}
     experiment = _experiment(task, model, recipe, seeds, settings)
     source = _own_task(task, experiment) if isinstance(task, Task) else experiment.source()
     check_budget(experiment, source, None if folder is None else pathlib.Path(folder))
-    run = None if folder is None else _run_folder(pathlib.Path(folder), experiment, resume)
+    initial = None if start_from is None else initial_weights(start_from, experiment, source)
+    trained = provenance() | ({} if start_from is None else {"from": start_from.name})
+    run = None if folder is None else _run_folder(pathlib.Path(folder), experiment, resume, trained)
     ended = False
 
     def watch(progress: Progress) -> None:
@@ -57,8 +65,10 @@ def train(
             ended = _is_true(on_epoch(progress))
 
     with interruptible("finishing the current step (once more to stop at once)") as interrupted:
-        result = train_experiment(experiment, run, source, resume, watch, lambda: ended or interrupted())
-    return Trained.of_result(result, run, provenance())
+        result = train_experiment(
+            experiment, run, source, resume, watch, lambda: ended or interrupted(), initial=initial
+        )
+    return Trained.of_result(result, run, trained)
 
 
 def _is_true(answer: object) -> bool:
@@ -99,10 +109,13 @@ _OBJECTS: tuple[tuple[str, Any, type], ...] = (
 """Settings that may be given as objects, which experiments store by their names."""
 
 
-def _run_folder(path: pathlib.Path, experiment: Experiment, resume: bool) -> RunFolder:
+def _run_folder(path: pathlib.Path, experiment: Experiment, resume: bool, trained: dict[str, Any]) -> RunFolder:
     run = RunFolder(path, experiment.modules)
     if not (resume and run.exists()):
-        return RunFolder.create(path, experiment, provenance())
-    if run.experiment() != experiment:
+        return RunFolder.create(path, experiment, trained)
+    found, epochs = run.experiment(), experiment.recipe.epochs
+    if epochs > found.recipe.epochs and found.with_epochs(epochs) == experiment:
+        found = run.extend(epochs)
+    if found != experiment:
         raise LantmError(f"{path} holds a training with other settings: choose another folder")
     return run

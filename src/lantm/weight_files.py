@@ -35,6 +35,11 @@ def named_arrays(tree: Any) -> dict[str, np.ndarray]:
     return {name: np.asarray(leaf) for name, leaf in _named(eqx.filter(tree, eqx.is_array)).items()}
 
 
+def named_shapes(tree: Any) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays of a tree by the same names, also where there are only shapes."""
+    return {name: tuple(leaf.shape) for name, leaf in _named(eqx.filter(tree, _has_shape)).items()}
+
+
 def save(path: pathlib.Path, tree: Any, notes: Mapping[str, Any]) -> None:
     """Writes the arrays of `tree` with `notes` (JSON values) beside them, whole or not at all."""
     arrays = named_arrays(tree)

@@ -61,6 +61,47 @@ def test_train_again_with_json(lantm, by_command: pathlib.Path, copy_of_run: Cal
     assert json.loads((folder.path / "summary.json").read_text())["rows"] == rows
 
 
+def test_a_complete_run_keeps_its_time_and_its_summary(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
+    folder = copy_of_run()
+    folder.write_seconds(1234.0)
+    folder.write_summary({"epoch": 6, "seconds": 1234.0, "date": "then"})
+    said = lantm("train", "--resume", folder.path)
+    assert "trained for 1234 s" in said.out
+    assert (folder.seconds, folder.summary()["date"]) == (1234.0, "then")
+
+
+def test_training_a_complete_run_further(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
+    folder = copy_of_run()
+    folder.write_seconds(1000.0)
+    assert "the run has 6 already" in lantm("train", "--resume", folder.path, "--epochs", 6).err
+    said = lantm("train", "--resume", folder.path, "--epochs", 8)
+    assert (said.status, said.err) == (0, "")
+    assert [line.split()[0] for line in said.out.splitlines()[3:4]] == ["8"]
+    assert (folder.experiment().recipe.epochs, folder.summary()["epoch"]) == (8, 8)
+    assert 1000 < folder.seconds < 1600, "of all processes"
+    assert folder.summary()["seconds"] == folder.seconds
+    assert "leave out --cells" in lantm("train", "--resume", folder.path, "--cells", 3).err
+
+
+def test_training_from_a_trained_machine(lantm, trained, tiny_flags: list[str], tmp_path: pathlib.Path) -> None:
+    """Its sizes are the defaults; one step of no size leaves its weights as they are, in every seed."""
+    kept = [word for word in tiny_flags if word not in ("--cells", "--embedding", "--memory-width", "3")]
+    kept.remove("6")  # that of --cells
+    still = ["--learning-rate", "1e-30", "--epochs", 1, "--test-every", 1, "--out", tmp_path / "run"]
+    said = lantm("train", "reverse", *kept[1:], "--from", trained.folder.path, *still)
+    assert (said.status, said.err) == (0, "")
+    run = load_run(RunFolder.open(tmp_path / "run"))
+    assert run.experiment.machine == trained.experiment.machine
+    assert run.trained["from"] == str(trained.folder.path)
+    best = named_arrays(trained.machines.model())
+    for name, array in named_arrays(run.last_weights).items():
+        np.testing.assert_array_equal(array, np.broadcast_to(best[name], array.shape), name)
+    again = [*kept[1:], "--out", tmp_path / "other", "--from", trained.folder.path]
+    assert "do not fit" in lantm("train", "addition", *again).err
+    assert "do not fit" in lantm("train", "copy", *again, "--cells", 7).err
+    assert "leave out --from" in lantm("train", "--resume", tmp_path / "run", "--from", "copy").err
+
+
 def test_eval(lantm, trained) -> None:
     said = lantm("eval", trained.folder.path, "--problems", 8, "--batch-size", 4, "--json", "--lengths", 3, 8)
     assert (said.status, said.err) == (0, "")

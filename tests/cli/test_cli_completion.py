@@ -26,7 +26,7 @@ def test_every_flag_of_the_help_is_offered(lantm, command: str) -> None:
     [
         (["tr"], {"train", "trace"}),
         (["train", "rev"], {"reverse"}),
-        (["train", "copy", "--rec"], {"--recipe", "--recorded-seeds"}),
+        (["train", "copy", "--recip"], {"--recipe"}),
         (["train", "copy", "--recipe", "ro"], {"robust"}),
         (["solve", "copy-"], {name for name in zoo.names() if name.startswith("copy-")}),
         (["eval", "run"], {"run folder"}),
@@ -56,7 +56,7 @@ def test_the_scripts_of_other_shells(lantm) -> None:
     assert lantm("completion", "zsh").out.endswith(lantm("completion", "bash").out)
     lines = lantm("completion", "fish").out.splitlines()
     within = "complete -c lantm -n '__fish_seen_subcommand_from train'"
-    assert f"{within} -l schedule -x -a 'plateau validation cosine constant'" in lines
+    assert f"{within} -l squash-vectors -x -a 'tanh sigmoid'" in lines
     assert f"{within} -l epochs -r" in lines
     assert all(line.startswith("complete -c lantm ") for line in lines)
     said = lantm("completion", "tcsh")

@@ -7,6 +7,7 @@ import pytest
 import lantm as package
 from lantm.cli import COMMANDS
 from lantm.paper import MODELS, RECIPES
+from lantm.trained import load
 
 
 def test_the_overview(lantm) -> None:
@@ -77,6 +78,12 @@ def test_info_counts_parameters(lantm) -> None:
     assert facts["parameters"] == sum(facts["by_part"].values())
     assert facts["parameters"] + sum(facts["paper_counts_besides"].values()) == 26105
     assert facts["trained_on_lengths"] == [2, 64]
+    assert facts["recipe"] == "paper"
+    answering = load("copy")
+    assert facts["answered_by"]["parameters"] == answering.parameters != facts["parameters"]
+    assert answering.name in facts["answered_by"]
+    by_recipe = json.loads(lantm("info", "copy", "--recipe", answering.experiment.recipe_name, "--json").out)
+    assert by_recipe["parameters"] == answering.parameters
     table = lantm("info", "addition", "--model", "lstm").out
     assert "1,918,222" in table
     assert max(map(len, table.splitlines())) <= 80

@@ -128,7 +128,8 @@ def test_places_where_there_can_be_no_run(refused: Refused, tmp_path: pathlib.Pa
 
 def test_a_resumed_run_takes_no_other_settings(refused: Refused, copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
-    assert "leave out --epochs" in refused("train", "--resume", folder.path, "--epochs", 9)
+    assert "leave out --seeds" in refused("train", "--resume", folder.path, "--seeds", 9)
+    assert "the run has 6 already" in refused("train", "--resume", folder.path, "--epochs", 5)
     assert "leave out copy" in refused("train", "copy", "--resume", folder.path)
 
 

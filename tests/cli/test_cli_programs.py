@@ -29,7 +29,7 @@ def test_answers(lantm, run: pathlib.Path) -> None:
     [
         ("print(8/2)", "lantm: a program cannot have '/' after 'print((8': expected '*'"),
         ("__import__('os').getcwd()", "lantm: a program cannot have '__import__' at the start: expected 'print'"),
-        ("", "lantm: there is no program: write one such as print((14*5608))"),
+        ("", "lantm: there is no program: write one such as print((5*123))"),
         ("(" * 5000, "lantm: programs have up to 1,000 characters, not 5,000"),
     ],
 )

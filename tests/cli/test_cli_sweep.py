@@ -9,6 +9,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from lantm.cli import grid_display
 from lantm.cli.grid_display import GridDisplay
 from lantm.grids import Event, GridFolder, Sweep, engine, pack
 
@@ -151,3 +152,32 @@ def test_the_live_table() -> None:
     assert "5/10" in text
     assert "and 5 more" in text
     assert "no [room]" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_in_a_pipe_it_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = Sweep.from_json({"seeds": 1, "experiment": {"epochs": 10}, "grid": {"task": ["copy"]}})
+    (group,) = pack(sweep.points(), 1)
+    console = Console(file=StringIO(), width=80)
+    now = [100.0]
+    monkeypatch.setattr(grid_display.time, "monotonic", lambda: now[0])
+    with GridDisplay(console, [group]) as display:
+        for epoch in range(1, 10):
+            display.update(Event(group, "running", epoch))
+            now[0] += 12
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert [line.partition(": ")[2] for line in lines[1:]] == [
+        "epoch 4 of 10 (about 0:01:11 left)",
+        "epoch 7 of 10 (about 0:00:36 left)",
+    ], "each half a minute after the one before"
+
+
+def test_a_table_that_is_too_wide_is_one_for_each_test(lantm, tmp_path: pathlib.Path) -> None:
+    """Nothing is cut off at 80 columns, however many scales there are."""
+    asked = {"seeds": 1, "scales": [1, 2, 4, 8, 16], "experiment": {"epochs": 1}}
+    asked["grid"] = {"task": ["copy", "bigramFlip"], "model": ["lantm-invnorm", "lantm-softmax"], "cells": [5, 6]}
+    GridFolder(tmp_path / "sweep").begin(Sweep.from_json(asked).to_json(), "lantm sweep FILE")
+    said = lantm("sweep", "--show", tmp_path / "sweep").out
+    assert "\N{HORIZONTAL ELLIPSIS}" not in said
+    assert max(map(len, said.splitlines())) <= 80
+    assert said.count("bigramFlip") == 4 * 5
+    assert all(f"{scale}x" in said for scale in (1, 2, 4, 8, 16))

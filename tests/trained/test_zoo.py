@@ -1,10 +1,12 @@
 """The zoo: which machines are on a shelf, and that those that ship do what their notes say."""
 
 import pathlib
+import re
 
 import numpy as np
 import pytest
 
+from lantm.cli import solve
 from lantm.errors import LantmError
 from lantm.evaluation import Scores
 from lantm.tasks import Task
@@ -56,3 +58,8 @@ def test_every_machine_that_ships_scores_as_its_notes_say(name: str) -> None:
     np.testing.assert_allclose(scores.fine, [noted["fine"]], rtol=0, atol=5)
     if noted["coarse"] == 100:
         assert scores.coarse[0] > 98
+
+
+def test_the_program_of_the_help_is_answered_rightly() -> None:
+    (program,) = re.findall(r'a program for programs\n? *\("(.*?)"', solve.Arguments.__doc__)
+    assert load("programs").solve(program).right

@@ -162,3 +162,30 @@ def test_a_seed_that_diverges_in_a_run(tiny: Experiment, trained, tmp_path: path
         np.testing.assert_array_equal(np.asarray(one)[[0, 2, 3]], np.asarray(other)[[0, 2, 3]])
     best = result.learners.best_model.readout.bias[1]
     assert np.isfinite(best).all() or int(result.learners.best_epoch[1]) > 2
+
+
+def test_a_run_that_is_made_longer_ends_like_one_that_was_so_from_the_start(
+    trained, tiny: Experiment, tmp_path: pathlib.Path
+) -> None:
+    shorter = RunFolder.create(tmp_path / "run", tiny.with_epochs(4), {"device": "this"})
+    train(shorter.experiment(), shorter)
+    shorter.write_summary({"epoch": 4})
+    longer = shorter.extend(6)
+    assert (longer, shorter.experiment()) == (tiny, tiny)
+    assert (shorter.summary(), shorter.provenance()) == ({}, {"device": "this"})
+    train(longer, shorter, resume=True)
+    assert_same_run(shorter, trained)
+
+
+def test_a_run_from_given_weights_keeps_them_until_its_first_checkpoint(
+    trained, tiny: Experiment, tmp_path: pathlib.Path
+) -> None:
+    given = trained.machines.model(seed=1)
+    stopped = RunFolder.create(tmp_path / "stopped", tiny, {})
+    train(tiny, stopped, stop=lambda: True, initial=given)
+    whole = RunFolder.create(tmp_path / "whole", tiny, {})
+    expected = train(tiny, whole, initial=given)
+    found = train(tiny, stopped, resume=True)
+    for ours, theirs in zip(jax.tree.leaves(found.learners), jax.tree.leaves(expected.learners), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert not np.array_equal(expected.learners.model.readout.weight, trained.result.learners.model.readout.weight)

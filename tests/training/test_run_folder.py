@@ -227,11 +227,10 @@ def test_the_last_epoch_of_the_metrics(trained, tmp_path: pathlib.Path) -> None:
     assert folder.last_epoch() == 299, "the last whole line"
 
 
-def test_seconds_are_added_up(tmp_path: pathlib.Path) -> None:
+def test_seconds(tmp_path: pathlib.Path) -> None:
     folder = RunFolder(tmp_path)
     assert folder.seconds == 0
-    folder.add_seconds(1.5)
-    folder.add_seconds(2.25)
+    folder.write_seconds(3.75)
     assert folder.seconds == pytest.approx(3.75, abs=0.06)
     (tmp_path / "seconds.json").write_text("{")
     assert folder.seconds == 0

@@ -16,6 +16,7 @@ from lantm.machine import WEIGHTINGS
 from lantm.paper import RECIPES
 from lantm.tasks import TASKS, Text
 from lantm.trained import zoo
+from lantm.training.experiment import CONFIGS
 
 Shell = Literal["bash", "zsh", "fish"]
 
@@ -83,8 +84,9 @@ def _flags_of(form: Any) -> Iterator[Flag]:
     hints = get_type_hints(form, include_extras=True)
     for field in dataclasses.fields(form):
         kind, marks = _unwrapped(hints[field.name])
-        flag = f"--{field.name.replace('_', '-')}"
-        records = kind.__constraints__ if isinstance(kind, TypeVar) else (kind,)
+        given = next((mark.name for mark in marks if getattr(mark, "name", None)), field.name)
+        flag = f"--{given.replace('_', '-')}"
+        records = set(CONFIGS.values()) if isinstance(kind, TypeVar) else (kind,)
         if all(dataclasses.is_dataclass(record) for record in records):
             for record in records:
                 yield from _flags_of(record)

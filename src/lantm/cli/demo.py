@@ -5,6 +5,7 @@ import pathlib
 
 from lantm.cli import eval as eval_command
 from lantm.cli import solve, train
+from lantm.cli.output import program
 from lantm.cli.parse import parse
 from lantm.files import free_path
 from lantm.paper import preset
@@ -15,11 +16,11 @@ Its memory lives in a plane; one head writes along a line there, another learns 
 _CONCLUSION = """
 1x are the lengths it was trained on; 2x and 4x it has never seen.
 Everything is in {run}. What to try next:
-  lantm view {run} --open
-  lantm solve {run} "your own text"
-  lantm eval {run} --lengths 100 200 400
-  lantm trace {run} --length 256    (figures of what it does; video: of how it learnt)
-  lantm train reverse --recipe demo
+  {lantm} view {run} --open
+  {lantm} solve {run} "your own text"
+  {lantm} eval {run} --lengths 100 200 400
+  {lantm} train --resume {run} --epochs 600
+  {lantm} train reverse --recipe demo
 """
 
 
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
         return status
     eval_command.main([run, "--scales", "1", "2", "4", "--problems", "640"])
     text = "Heads move by Lie group actions."
-    print(f'\nlantm solve {run} "{text}"')
+    print(f'\n{program()} solve {run} "{text}"')
     solve.main([run, text])
-    print(_CONCLUSION.format(run=run))
+    print(_CONCLUSION.format(run=run, lantm=program()))
     return 0

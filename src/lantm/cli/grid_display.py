@@ -17,13 +17,14 @@ from lantm.cli.progress import TestLines
 from lantm.grids import Event, Job, Sweep
 from lantm.report import plain_table
 
+_QUIET = 30.0  # seconds without a line, in a file or a pipe
 _ROWS = 16  # at most; running jobs come first
 _ORDER = ("running", "failed", "stopped", "waiting", "done")
 _STYLES = {"running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "dim", "done": "green"}
 
 
 class GridDisplay:
-    """A live table on a terminal; in a file or a pipe, a line for each job that begins or ends."""
+    """A live table on a terminal; in a file or a pipe, a line for each job that begins or ends, and now and then."""
 
     def __init__(self, console: Console, jobs: Sequence[Job], detailed: bool = False):
         """Nothing is shown before it is entered; `detailed` also shows a line for every test of a training."""
@@ -31,7 +32,7 @@ class GridDisplay:
         self._states = {job.run_name: Event(job, "waiting") for job in jobs}
         self._lines = {job.run_name: TestLines(job.experiment) for job in jobs if detailed}
         self._first: dict[str, int] = {}  # the epoch of a job at its first event
-        self._began = time.monotonic()
+        self._began = self._said = time.monotonic()
         self._live = Live(console=console, transient=True, refresh_per_second=2, get_renderable=self.table)
         self._shown = console.is_terminal and bool(jobs)
 
@@ -54,14 +55,21 @@ class GridDisplay:
         self._states[name] = event
         if event.progress is not None and name in self._lines:
             for line in self._lines[name].of(event.progress):
-                say(self._console, line)
+                self._say(line)
         if event.message or event.state != before:
             message = f": {event.message}" if event.message else ""
             seconds = int(self.left())
             left = f" (about {timedelta(seconds=seconds)} left)" if event.state == "done" and seconds else ""
             count = sum(one.state == "done" for one in self._states.values())
             counted = f"[{count}/{len(self._states)}]"
-            say(self._console, f"{event.state:<8}{name}, {describe(event.job)}{message} {counted}{left}")
+            self._say(f"{event.state:<8}{name}, {describe(event.job)}{message} {counted}{left}")
+        elif not self._shown and event.state == "running" and time.monotonic() - self._said > _QUIET:
+            left = f" (about {timedelta(seconds=int(self.left()))} left)" if self.left() else ""
+            self._say(f"running {name}: epoch {event.epoch} of {event.job.experiment.recipe.epochs}{left}")
+
+    def _say(self, line: str) -> None:
+        self._said = time.monotonic()
+        say(self._console, line)
 
     def left(self) -> float:
         """Estimated seconds left, at the speed since the start."""
@@ -106,8 +114,18 @@ def describe(job: Job) -> str:
     return " ".join(filter(None, (experiment.task, experiment.model, place, experiment.recipe_name)))
 
 
-def summary_table(sweep: Sweep, rows: Sequence[dict[str, Any]], tests: Mapping[str, Sequence[str]]) -> Table:
-    """A line per combination, over its seeds."""
+def show_summary(
+    console: Console, sweep: Sweep, rows: Sequence[dict[str, Any]], tests: Mapping[str, Sequence[str]]
+) -> None:
+    """A line per combination, over its seeds; where all tests beside each other are too wide, a table for each."""
+    together = _summary_table(sweep, rows, tests)
+    unlimited = console.options.update(max_width=1000)
+    fits = console.measure(together, options=unlimited).minimum <= console.width
+    for table in [together] if fits else [_summary_table(sweep, rows, {label: tests[label]}) for label in tests]:
+        console.print(table)
+
+
+def _summary_table(sweep: Sweep, rows: Sequence[dict[str, Any]], tests: Mapping[str, Sequence[str]]) -> Table:
     table = plain_table("coarse scores, or perplexities, of the best weights on fresh problems; solved: seeds at 99%")
     # Settings that are the same in all lines are left out.
     given = ("task", "model", *sweep.varied)

@@ -15,7 +15,7 @@ from lantm.cli.parse import parse
 from lantm.geometry import GEOMETRIES
 from lantm.paper import MODELS, PAPER_MODELS, RECIPES, account, preset
 from lantm.tasks import TASKS, Lengths, make_task
-from lantm.trained import zoo
+from lantm.trained import load_file, zoo
 from lantm.training import ModelName, RunFolder
 from lantm.weight_files import SUFFIX
 
@@ -32,6 +32,8 @@ class Arguments:
     """A task, a run folder, or a machine of the zoo or its file; without one, all there is to choose from is listed."""
     model: ModelName = "lantm-invnorm"
     """Which model."""
+    recipe: str = "paper"
+    """Of a task: the recipe whose machine is counted."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it is no longer where it was."""
     trust: bool = False
@@ -48,7 +50,7 @@ def main(arguments: list[str]) -> int:
     elif _is_trained(chosen.subject):
         facts = _trained(chosen.subject, chosen.data, chosen.trust)
     else:
-        facts = _parameters(chosen.subject, chosen.model)
+        facts = _parameters(chosen.subject, chosen.model, chosen.recipe)
     if chosen.json:
         print_json(facts)
         return 0
@@ -104,8 +106,8 @@ def _trained(name: str, data: pathlib.Path | None, trust: bool) -> dict[str, Any
     }
 
 
-def _parameters(task_name: str, model: ModelName) -> dict[str, Any]:
-    experiment = preset(task_name, model)
+def _parameters(task_name: str, model: ModelName, recipe: str) -> dict[str, Any]:
+    experiment = preset(task_name, model, recipe)
     if experiment.reads_text:
         vocabulary, lengths = _PENN_TREEBANK, Lengths(experiment.recipe.steps, experiment.recipe.steps)
     else:
@@ -117,10 +119,20 @@ def _parameters(task_name: str, model: ModelName) -> dict[str, Any]:
         "trained_on_lengths": [lengths.smallest, lengths.largest],
         "vocabulary": vocabulary,
         "model": model,
+        "recipe": recipe,
         "parameters": count.ours,
         "by_part": count.parts,
     }
-    if experiment.reads_text or model not in PAPER_MODELS:  # the paper counts machines of texts otherwise
+    if (file := zoo.find(task_name)) is not None:
+        # A task's name alone means this machine to other commands, which need not be the one that is counted.
+        machine = load_file(file)
+        facts["answered_by"] = {
+            machine.name: f"of the zoo (lantm solve {task_name} PROBLEM)",
+            "recipe": machine.experiment.recipe_name,
+            "parameters": machine.parameters,
+        }
+    # The paper counts machines of texts otherwise.
+    if experiment.reads_text or recipe != "paper" or model not in PAPER_MODELS:
         return facts
     besides = {
         "second bias": count.second_bias,

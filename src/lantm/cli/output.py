@@ -1,6 +1,10 @@
 """What commands print: lines for people, and JSON for scripts."""
 
 import json
+import os
+import pathlib
+import shlex
+import shutil
 import sys
 from types import TracebackType
 from typing import Any, TypeVar
@@ -14,6 +18,16 @@ AnyDisplay = TypeVar("AnyDisplay", bound="Display")
 def say(console: Console, line: str, style: str | None = None) -> None:
     """Prints a line for people, without markup and without line breaks."""
     console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def program() -> str:
+    """What to type for `lantm` here: its name if that is on the path, and otherwise where this one was started from."""
+    if shutil.which("lantm"):
+        return "lantm"
+    started = pathlib.Path(sys.argv[0])
+    if started.name != "lantm":
+        return f"{pathlib.Path(sys.executable).name} -m lantm"
+    return shlex.quote(os.path.relpath(started))
 
 
 def print_json(value: Any) -> None:

@@ -91,10 +91,24 @@ def _in_one_line(said: str, arguments: Sequence[str]) -> str:
         given = _given(flag, arguments)[: None if "[" in takes else len(takes.split())]
         return f"{flag} cannot be {' '.join(given)!r}, it takes {takes}"
     if what[0].startswith("Missing from"):
-        return f"{what[1]} is missing ({' '.join(what[2:]).removesuffix('(required)').strip(' .')})"
+        return _missing(what[1:])
     meant = [row for part in others if part[0].startswith("Perhaps you meant") for row in part if row.startswith("--")]
     hint = f", did you mean {meant[0].split()[0].strip(',')}?" if meant else ""
     return " ".join(what).strip(" .") + hint
+
+
+def _missing(lines: Sequence[str]) -> str:
+    """What is missing, and what it is if it is one thing.
+
+    >>> _missing(["RUN", "The run", "folder. (required)", "PROBLEM", "The problem. (required)"])
+    'RUN and PROBLEM are missing'
+    >>> _missing(["RUN", "The run", "folder. (required)"])
+    'RUN is missing (The run folder)'
+    """
+    starts = [at for at, _ in enumerate(lines) if not at or lines[at - 1].endswith("(required)")]
+    if len(starts) == 1:
+        return f"{lines[0]} is missing ({' '.join(lines[1:]).removesuffix('(required)').strip(' .')})"
+    return f"{' and '.join(lines[at] for at in starts)} are missing"
 
 
 def _given(flag: str, arguments: Sequence[str]) -> list[str]:

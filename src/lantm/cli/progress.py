@@ -72,7 +72,10 @@ class TestLines:
                 f"{start}{'rate':>9}{'training':>10}{'validation':>12}{'words/s':>10}",
             ]
         heads = (f"{f'{label} coarse':>{_width(label)}}{'fine':>8}{'solved':>7}" for label in progress.tests)
-        return ["Loss, coarse and fine are the best seed's.", f"{start}{'loss':>8}{'rate':>8}{''.join(heads)}"]
+        return [
+            "Best seed's loss, percent of whole answers (coarse) and symbols (fine) right.",
+            f"{start}{'loss':>8}{'rate':>8}{''.join(heads)}",
+        ]
 
 
 def _width(label: str) -> int:

@@ -10,7 +10,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.grid_work import EngineName, Outcome, check_minutes, do_jobs, make_engine
-from lantm.cli.output import print_json, say
+from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import described, parse, published
 from lantm.errors import LantmError
 from lantm.grids import Cell, GridFolder, Request, Study, from_zoo
@@ -78,7 +78,8 @@ def main(arguments: list[str]) -> int:
     else:
         results, outcome = _reproduced(study, cells, chosen, console)
         status = outcome.status
-        again = shlex.join(["lantm", "reproduce", *(word for word in arguments if word != "--again")])
+        words = ("reproduce", *(word for word in arguments if word != "--again"))
+        again = f"{program()} {shlex.join(words)}"
         if outcome.failed:
             say(console, f"{len(outcome.failed)} of {len(cells)} cells failed; rerun to try them again: {again}")
         if outcome.stopped:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import tyro
 from rich.console import Console
 
-from lantm.cli.grid_display import summary_table
+from lantm.cli.grid_display import show_summary
 from lantm.cli.grid_work import EngineName, check_minutes, do_jobs, make_engine
-from lantm.cli.output import print_json, say
+from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.files import destination
@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> int:
     if chosen.plan:
         say(console, _plan(points, missing(folder, points, sweep.pack)))
         return 0
-    again = shlex.join(["lantm", "sweep", *arguments])
+    again = f"{program()} {shlex.join(['sweep', *arguments])}"
     folder.check()
     with folder.locked():
         folder.begin(sweep.to_json(), again)
@@ -112,7 +112,7 @@ def _show(chosen: Arguments, sweep: Sweep, points: list[Point], folder: GridFold
         print_json(rows)
         return
     console, tests = Console(), labels_of_tests(sweep, points)
-    console.print(summary_table(sweep, summary_rows(sweep, rows, tests), tests))
+    show_summary(console, sweep, summary_rows(sweep, rows, tests), tests)
     for group in missing(folder, points, sweep.pack):
         if reason := folder.failure(group.run_name):
             say(console, f"failed: {group.run_name}: {reason}")

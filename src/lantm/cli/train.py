@@ -9,20 +9,20 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 from rich.console import Console
 
-from lantm.cli.opening import prepare_devices
-from lantm.cli.output import print_json, say
+from lantm.cli.opening import open_trained, prepare_devices
+from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import parse, required
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
 from lantm.files import free_path
 from lantm.interrupt import interruptible
-from lantm.machine import Config
+from lantm.machine import Config, Model
 from lantm.paper import MODELS, RECIPES, preset
 from lantm.provenance import provenance
 from lantm.report import score_table
 from lantm.report.pages import try_report
 from lantm.tasks import Source, Text
-from lantm.trained import Trained, usual_name
+from lantm.trained import Trained, initial_weights, preset_model, usual_name
 from lantm.training import (
     Experiment,
     ModelName,
@@ -76,8 +76,12 @@ class Arguments(Generic[Machine]):
     """How many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
     out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
     """The run folder to make; by default runs/TASK-MODEL, with a number appended if there is one."""
+    start_from: Annotated[str | None, tyro.conf.arg(name="from", metavar="MACHINE")] = None
+    """Begin with the weights of a trained machine, of the zoo, a file or a run, in all seeds; its machine's settings
+    are the defaults then."""
     resume: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """Continue the interrupted run in this folder; takes no other settings than --data and --trust."""
+    """Continue the run in this folder; takes no other settings than --data, --trust, and more --epochs for a run that
+    is to be trained further."""
     trust: bool = False
     """Import the modules that the run of --resume names as module:Name, which runs their code (docs/security.md)."""
     json: bool = False
@@ -91,6 +95,9 @@ def main(arguments: list[str]) -> int:
     names.add_argument("--model", default="lantm-invnorm")
     names.add_argument("--recipe", default="paper")
     names.add_argument("--resume", type=pathlib.Path)
+    names.add_argument("--from", dest="start_from")
+    if any(word.partition("=")[0] == "--resume" for word in arguments):
+        names.add_argument("--epochs", type=int)  # the one setting of a run that may grow
     names.add_argument("--data", type=pathlib.Path)
     names.add_argument("--trust", action="store_true")
     names.add_argument("--json", action="store_true")
@@ -101,14 +108,17 @@ def main(arguments: list[str]) -> int:
     if known.resume is not None:
         if rest:
             raise LantmError(f"--resume takes its settings from the run folder: leave out {rest[0]}")
-        return _resume(RunFolder.open(known.resume, known.trust), known.data, known.json)
+        if known.start_from is not None:
+            raise LantmError("--resume continues with the weights of its run: leave out --from")
+        return _resume(RunFolder.open(known.resume, known.trust), known.data, known.epochs, known.json)
     for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
         if name not in choices:
             raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
+    origin = None if known.start_from is None else open_trained(known.start_from, known.data, known.trust)
     task = rest[0] if rest and not rest[0].startswith("-") else "copy"
-    chosen = _chosen(preset(task, known.model, known.recipe), arguments)
+    chosen = _chosen(task, known.model, known.recipe, origin, arguments)
     if chosen.task != task:  # it came after other flags, and has other defaults
-        chosen = _chosen(preset(chosen.task, known.model, known.recipe), arguments)
+        chosen = _chosen(chosen.task, known.model, known.recipe, origin, arguments)
     experiment = Experiment(
         task=chosen.task,
         model=chosen.machine.model_name if ":" in getattr(chosen.machine, "weighting", "") else chosen.model,
@@ -126,13 +136,18 @@ def main(arguments: list[str]) -> int:
     source = experiment.source()
     path = chosen.out or free_path(pathlib.Path("runs") / usual_name(experiment))
     check_budget(experiment, source, path)
-    folder = RunFolder.create(path, experiment, provenance())
+    initial = None if origin is None else initial_weights(origin, experiment, source)
+    trained = provenance() | ({} if origin is None else {"from": origin.name})
+    folder = RunFolder.create(path, experiment, trained)
     with folder.locked():
-        return _train(experiment, source, folder, False, chosen.json)
+        return _train(experiment, source, folder, False, chosen.json, initial)
 
 
-def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
-    """The flags, with the defaults of an experiment."""
+def _chosen(task: str, model: str, recipe: str, origin: Trained | None, arguments: list[str]) -> Arguments[Any]:
+    """The flags, with the defaults of an experiment, and of the machine that training starts from."""
+    defaults = preset(task, model if origin is None else preset_model(origin), recipe)
+    if origin is not None:
+        defaults = dataclasses.replace(defaults, machine=origin.experiment.machine)
     kind: Any = type(defaults.machine)
     form: Any = Arguments[kind]
     default = form(
@@ -148,17 +163,26 @@ def _chosen(defaults: Experiment, arguments: list[str]) -> Arguments[Any]:
     return chosen
 
 
-def _resume(folder: RunFolder, data: pathlib.Path | None, as_json: bool) -> int:
+def _resume(folder: RunFolder, data: pathlib.Path | None, epochs: int | None, as_json: bool) -> int:
     experiment = folder.experiment()
     prepare_devices(experiment)
     source = experiment.source(data)
     if folder.has_checkpoint():
         load_learners(folder, experiment, source)  # its errors are reported first
     with folder.locked():
+        if epochs is not None:
+            experiment = folder.extend(epochs)
         return _train(experiment, source, folder, True, as_json)
 
 
-def _train(experiment: Experiment, source: Source, folder: RunFolder, resume: bool, as_json: bool) -> int:
+def _train(
+    experiment: Experiment,
+    source: Source,
+    folder: RunFolder,
+    resume: bool,
+    as_json: bool,
+    initial: Model | None = None,
+) -> int:
     # With --json, standard output belongs to the result.
     console = Console(stderr=as_json)
     starts = f", {experiment.recipe.starts} starts each," if experiment.recipe.starts > 1 else ""
@@ -175,14 +199,15 @@ def _train(experiment: Experiment, source: Source, folder: RunFolder, resume: bo
     if (hours := estimated_hours(experiment, source)) > 1:
         say(console, f"this will take about {hours:,.0f} hours, as far as its size tells")
     trust = " --trust" if experiment.modules else ""
-    again = f"continue with: lantm train --resume {shlex.quote(str(folder.path))}{trust}"
+    again = f"continue with: {program()} train --resume {shlex.quote(str(folder.path))}{trust}"
     with interruptible(afterwards=again) as interrupted, TrainingDisplay(console, experiment) as display:
-        result = train(experiment, folder, source, resume, display.update, interrupted, display.warn)
+        result = train(experiment, folder, source, resume, display.update, interrupted, display.warn, initial)
     if not result.complete:
         say(console, f"stopped after epoch {result.epoch} and saved; {again}")
         return 130
     rows = score_rows(experiment, result.tests)
-    folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
+    if folder.summary().get("epoch") != result.epoch:  # a run that was complete already keeps its own
+        folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     console.print(score_table(rows, "best weights of every seed"))
     report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
     page = f", for people in {report.name}" if report else ""

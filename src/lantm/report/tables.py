@@ -33,7 +33,11 @@ def score_table(rows: Sequence[Row], title: str) -> Table:
 
 
 def _problem_table(rows: Sequence[Row], title: str) -> Table:
-    table = plain_table(title, "coarse, fine and first error (median place in wrong answers) are the best seed's")
+    table = plain_table(
+        title,
+        "coarse: whole answers that are right, fine: single symbols, first error: median place in wrong answers; "
+        "all of the best seed",
+    )
     table.add_column("scale")  # "0.0781x hard" may need two lines
     for name in (
         "lengths",

@@ -123,7 +123,7 @@ def understand(text: str, kinds: tuple[str, ...] = KINDS) -> Program:
         raise LantmError(f"programs have up to {LONGEST_PROGRAM:,} characters, not {len(text):,}: shorten the text")
     tokens = _with_parentheses(_tokens(text))
     if not tokens:
-        raise LantmError("there is no program: write one such as print((14*5608))")
+        raise LantmError("there is no program: write one such as print((5*123))")
     furthest, expected = 0, dict[str, None]()
     for template in TEMPLATES:
         if template.kind not in kinds:

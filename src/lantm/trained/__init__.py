@@ -1,8 +1,21 @@
 """Trained machines: loaded from a run folder, a file or the zoo, and what one does with them."""
 
+from lantm.trained.further import initial_weights, preset_model
 from lantm.trained.loading import load, load_file, load_run
 from lantm.trained.promotion import promote
 from lantm.trained.solution import Solution
 from lantm.trained.trained import Trained, Which, lengths_or_parts, usual_name
 
-__all__ = ["Solution", "Trained", "Which", "lengths_or_parts", "load", "load_file", "load_run", "promote", "usual_name"]
+__all__ = [
+    "Solution",
+    "Trained",
+    "Which",
+    "initial_weights",
+    "lengths_or_parts",
+    "load",
+    "load_file",
+    "load_run",
+    "preset_model",
+    "promote",
+    "usual_name",
+]

@@ -209,6 +209,10 @@ class Experiment:
             raise LantmError(f"lengths are {self.lengths}: give lengths up to {LONGEST:,}")
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
+    def with_epochs(self, epochs: int) -> "Experiment":
+        """The same, trained for another number of epochs."""
+        return dataclasses.replace(self, recipe=dataclasses.replace(self.recipe, epochs=epochs))
+
     def seed_index(self, seed: int) -> int:
         """The index of a seed among those that are trained."""
         if seed not in self.seed_numbers:

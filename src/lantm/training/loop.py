@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int
 from lantm.devices import compiled_once, device_mesh, place
 from lantm.evaluation import Measured, merits
 from lantm.interrupt import saved_at_the_end
+from lantm.machine import Model
 from lantm.tasks import Source
 from lantm.training.budget import check_budget
 from lantm.training.events import EventFiles
@@ -37,7 +38,7 @@ from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
 from lantm.training.rows import Row
 from lantm.training.run_folder import RunFolder
-from lantm.training.starts import best_starts, leading, load_learners, start, start_merits
+from lantm.training.starts import best_starts, leading, load_learners, start, start_merits, start_with
 
 _SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or if writing one takes long
 _QUICK = 1.0  # seconds: a checkpoint that takes longer is not written after every test
@@ -55,7 +56,7 @@ class Progress(NamedTuple):
     report: EpochReport | None  # once the epoch has ended; fields with a leading axis of seeds
     tests: dict[str, Measured]  # the latest test
     tested: bool  # whether it was taken just now
-    seconds: float  # spent training in this process
+    seconds: float  # spent training, those of earlier processes included
     per_second: float  # problems, or words, of all machines together
 
 
@@ -70,7 +71,7 @@ class Result(NamedTuple):
     tests: dict[str, Measured]  # of the best weights, on fresh problems; empty when interrupted
     history: History
     start_merits: list[list[float | None]]  # the best test of every machine, a list per seed
-    seconds: float
+    seconds: float  # as in `Progress`
 
 
 def train(
@@ -81,8 +82,11 @@ def train(
     watch: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
     warn: Callable[[str], None] = lambda warning: None,
+    initial: Model | None = None,
 ) -> Result:
     """Trains every seed to the end, or until `stop` says so; a run with a folder can be resumed.
+
+    All seeds begin with the weights of `initial`, if it is given, and otherwise each with random ones of its own.
 
     On a CPU, a run that is interrupted at any moment and resumed ends in the same weights as an uninterrupted one:
     everything random is a function of seed, epoch and batch, and everything else is saved.
@@ -93,6 +97,8 @@ def train(
         training = _Training(experiment, folder, source, watch, warn)
         if resume and folder is not None:
             training.resume(folder)
+        if initial is not None and not training.resumed:
+            training.begin_with(initial)
         with (
             saved_at_the_end(training.save_last),
             EventFiles(folder.path / "tensorboard" if folder else None, training.epoch) as events,
@@ -127,22 +133,32 @@ class _Training:
         self._recorder = Recorder(experiment, source, folder.recordings_path) if folder else None
         self._leading = leading(experiment, self._learners)
         self.epoch = self._batch = 0
+        self.resumed = False
         self._tests: dict[str, Measured] = {}
         self._rows: list[Row] = []
         self._pace = Pace(material.batches)
         self._trained = 0
         self._began = self._saved = time.monotonic()
+        self._earlier = 0.0  # seconds that earlier processes trained
         self._saving, self._unsaved = 0.0, False
         self._last = 0, self._learners
         self._writing = threading.Lock()
 
+    def begin_with(self, model: Model) -> None:
+        """Gives all machines the same weights before the first epoch; a checkpoint keeps them for a resumed run."""
+        self._learners = start_with(self._learners, model, self._mesh)
+        self._last = 0, self._learners
+        self._save()
+
     def resume(self, folder: RunFolder) -> None:
         """Continues from the newest whole checkpoint, or from the start if there is none yet."""
+        self._earlier = folder.seconds
         if folder.has_checkpoint():
             self.epoch, self._learners, warnings = load_learners(folder, self._experiment, self._source)
             for warning in warnings:
                 self._warn(warning)
             self._batch = int(np.asarray(self._learners.batch)[0])
+            self.resumed = True
             self._leading = leading(self._experiment, self._learners)
         folder.forget_after(self.epoch)
         self._last = self.epoch, self._learners
@@ -204,7 +220,6 @@ class _Training:
 
     def _report(self, epoch: int, report: EpochReport | None, tested: bool) -> list[Row]:
         """Calls `watch`; there are no rows within an epoch."""
-        seconds = time.monotonic() - self._began
         if report is None:
             # NumPy slices the arrays: JAX would compile and keep a program for every number of batches.
             done = slice(0, self._batch)
@@ -224,11 +239,15 @@ class _Training:
                 report=report,
                 tests=self._tests,
                 tested=tested,
-                seconds=seconds,
-                per_second=self._trained / max(seconds, 1e-9),
+                seconds=self._seconds,
+                per_second=self._trained / max(self._seconds - self._earlier, 1e-9),
             )
         )
         return []
+
+    @property
+    def _seconds(self) -> float:
+        return self._earlier + time.monotonic() - self._began
 
     def _save(self, stopped: bool = False) -> None:
         if self._folder is None or self._recorder is None:
@@ -240,6 +259,7 @@ class _Training:
         began = time.monotonic()
         with self._writing:
             self._folder.save_checkpoint(self.epoch, self._learners)
+            self._folder.write_seconds(self._seconds)
             self._unsaved = False
         self._saved = time.monotonic()
         self._saving = self._saved - began
@@ -251,16 +271,17 @@ class _Training:
         if self._unsaved and self._folder is not None and self._recorder is not None:
             self._recorder.set_aside(epoch)
             self._folder.save_checkpoint(epoch, learners)
-            self._folder.add_seconds(time.monotonic() - self._began)
+            self._folder.write_seconds(self._seconds)
 
     def result(self) -> Result:
         """The result so far, after a last checkpoint."""
         experiment, recipe, learners = self._experiment, self._recipe, self._learners
         if self._unsaved:
             self._save(stopped=True)
-        seconds = time.monotonic() - self._began
+        # A run that was complete already has taken no more time.
+        seconds = self._seconds if self._trained else self._earlier
         if self._folder is not None and self._trained:
-            self._folder.add_seconds(seconds)
+            self._folder.write_seconds(seconds)
         complete = self.epoch >= recipe.epochs
         tests: dict[str, Measured] = {}
         if complete:

@@ -6,7 +6,7 @@ checkpoints/        the last two, as safetensors; training continues from the ne
 .lock               held by the process that trains, reports or promotes; .holder.json says which
 recordings/         what seeds did with one problem per epoch, as safetensors
 tensorboard/        the same metrics as event files
-seconds.json        the training time of all runs together
+seconds.json        the training time of all processes together
 summary.json        the final scores, once training is complete
 report.html         the results as a page: curves, machines at work, why they fail (see `lantm.report.pages`)
 """
@@ -93,6 +93,16 @@ class RunFolder:
         found = read_json_object(self._experiment_file).get("provenance", {})
         return found if isinstance(found, dict) else {}
 
+    def extend(self, epochs: int) -> Experiment:
+        """Makes a training longer, complete or not, to be resumed; the summary goes, as it is no longer of its end."""
+        experiment = self.experiment()
+        if epochs <= experiment.recipe.epochs:
+            raise LantmError(f"epochs is {epochs}: the run has {experiment.recipe.epochs} already, give more")
+        longer = experiment.with_epochs(epochs)
+        self._summary_file.unlink(missing_ok=True)
+        write_json(self._experiment_file, {"experiment": longer.to_json(), "provenance": self.provenance()})
+        return longer
+
     # Metrics.
 
     def append_metrics(self, rows: list[dict[str, Any]]) -> None:
@@ -155,15 +165,15 @@ class RunFolder:
 
     @property
     def seconds(self) -> float:
-        """The training time of all runs together, without that of processes that were killed."""
+        """The training time of all processes together; of one that was killed, up to its last checkpoint."""
         try:
             return float(read_json_object(self.path / "seconds.json")["seconds"])
         except (OSError, LantmError, LookupError, TypeError, ValueError):
             return 0.0
 
-    def add_seconds(self, seconds: float) -> None:
-        """Adds to the training time."""
-        write_json(self.path / "seconds.json", {"seconds": round(self.seconds + seconds, 1)})
+    def write_seconds(self, seconds: float) -> None:
+        """The training time so far."""
+        write_json(self.path / "seconds.json", {"seconds": round(seconds, 1)})
 
     # Recordings.
 

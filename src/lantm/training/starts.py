@@ -8,6 +8,7 @@ from jaxtyping import Int
 
 from lantm.devices import compiled_once, device_mesh, place
 from lantm.evaluation import rounded
+from lantm.machine import Model
 from lantm.randomness import SEEDS
 from lantm.tasks import Source
 from lantm.training.experiment import Experiment
@@ -35,6 +36,18 @@ def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh
 def start_seed(seed: int, at: int) -> int:
     """The seed that would train the machine of this start alone; the first start has the seed itself."""
     return (seed + at * _BETWEEN_STARTS) % SEEDS
+
+
+def start_with(learners: Learner, model: Model, mesh: Mesh) -> Learner:
+    """The same machines with the weights of one model; everything else of a seed stays its own."""
+
+    def repeated() -> Model:  # arrays of its own each time: those of learners are donated
+        weights: Model = jax.tree.map(
+            lambda one, all: jnp.array(np.broadcast_to(one, all.shape)), model, learners.model
+        )
+        return place(weights, mesh)
+
+    return learners._replace(model=repeated(), best_model=repeated())
 
 
 def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> tuple[int, Learner, list[str]]:
