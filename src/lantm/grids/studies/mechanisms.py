@@ -26,7 +26,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     **{f"{name}-alone": {key: value for key, value in _NONE.items() if key not in off} for name, off in _OFF.items()},
     **{f"no-{name}": off for name, off in _OFF.items()},
     "no-cell-settling": {"settle_cells": 0.0},
-    **{f"cell-settling-{speed}": {"settle_cells": speed} for speed in (0.001, 0.004, 0.016)},
+    **{f"cell-settling-{speed}": {"settle_cells": speed} for speed in (0.004, 0.016)},
     # What belongs to training.
     "no-noise": {"noise": 0.0},
     "no-hard-problems": {"hard_share": 0.0},
