@@ -44,8 +44,8 @@ class Registry(Generic[T]):
     """Maps a name to a class, or another function, that makes objects of one kind.
 
     A name is either registered or `module:Name`: then `Name`, a class or an object, is imported from the
-    Python module `module` on the import path or in the current folder. Options in brackets are passed as
-    keyword arguments: `bigramFlip[unit=bigrams]`.
+    Python module `module` on the import path or in the current folder; a file there may be named as such,
+    `./mine.py:Name`. Options in brackets are passed as keyword arguments: `bigramFlip[unit=bigrams]`.
     """
 
     def __init__(self, kind: str, base: type[T]) -> None:
@@ -128,7 +128,7 @@ class Registry(Generic[T]):
         if os.getcwd() not in sys.path:  # as `python -m` does
             sys.path.insert(0, os.getcwd())
         try:
-            module = importlib.import_module(module_name)
+            module = importlib.import_module(_module_of(module_name))
         except (Exception, SystemExit) as error:  # the user's file may raise anything
             raise LantmError(
                 f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
@@ -143,6 +143,15 @@ class Registry(Generic[T]):
         if not (isinstance(found, type) and issubclass(found, self._base)):
             raise LantmError(f"{name!r} is not a {self._base.__name__}: derive it from that class")
         return self._call(found, name, options)
+
+
+def _module_of(name: str) -> str:
+    """The name of a module, which may be given as a file below the current folder.
+
+    >>> _module_of("./tasks/mine.py"), _module_of("tasks.mine")
+    ('tasks.mine', 'tasks.mine')
+    """
+    return name.removeprefix("./").removesuffix(".py").replace("/", ".")
 
 
 def _scalar(text: str) -> int | float | bool | str:

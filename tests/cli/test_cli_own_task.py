@@ -1,0 +1,91 @@
+"""A task that the package has never seen, in one file of the user's: every model is trained on it by name."""
+
+import json
+import pathlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from lantm.errors import LantmError
+from lantm.paper import MODELS
+from lantm.tasks import make_task
+
+FILE = '''
+"""Letters, each after the number of times that it is to be written: 3a1b2c gives aaabcc."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from lantm import Lengths, SequenceTask
+from lantm.tasks import NOTHING
+
+
+class Expand(SequenceTask):
+    name: ClassVar[str] = "expand"
+    sizes_vary: ClassVar[bool] = True
+    train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 5))
+    most: int = eqx.field(static=True, default=3)
+
+    def input_size(self, length):
+        return 2 * length
+
+    def output_size(self, length):
+        return self.most * length
+
+    def draw(self, key, length, room):
+        number_key, letter_key = jax.random.split(key)
+        (one, a) = self.read("1a")
+        numbers = jax.random.randint(number_key, (room // 2,), one, one + self.most)
+        letters = jax.random.randint(letter_key, (room // 2,), a, a + 26)
+        return jnp.stack([numbers, letters], axis=1).reshape(-1)
+
+    def output(self, symbols, length):
+        numbers, letters = symbols[0::2], symbols[1::2]
+        ends = jnp.cumsum(jnp.where(numbers == NOTHING, 0, numbers - self.read("0")[0]))
+        at = jnp.arange(self.most * letters.size)
+        which = jnp.searchsorted(ends, at, side="right")
+        return jnp.where(at < ends[-1], jnp.take(letters, which, mode="clip"), NOTHING)
+
+    def expected(self, text):
+        return "".join(int(number) * letter for number, letter in zip(text[0::2], text[1::2]))
+'''
+COUNTS = {"epochs": 2, "batches": 1, "batch-size": 2, "test-every": 2, "test-batches": 1, "seeds": 1}
+SHORT = [word for name, count in COUNTS.items() for word in (f"--{name}", count)]
+SHORT += ["--lengths", 2, 3, "--recorded-seeds", 0]
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pathlib.Path]:
+    (tmp_path / "unseen.py").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    yield tmp_path
+    sys.modules.pop("unseen", None)
+
+
+QUICKEST = ("lstm", "ram")
+
+
+@pytest.mark.parametrize(
+    "model", [pytest.param(one, marks=[] if one in QUICKEST else pytest.mark.thorough) for one in MODELS]
+)
+def test_every_model_is_trained_on_it(folder: pathlib.Path, lantm: Callable[..., Any], model: str) -> None:
+    small = ["--layers", 1, "--cells", 4] if model == "lstm" else []
+    said = lantm("train", "./unseen.py:Expand", "--model", model, *SHORT, *small, "--out", "run", "--json")
+    assert said.status == 0, said.err
+    rows = json.loads(said.out)
+    assert {(row["task"], row["model"]) for row in rows} == {("./unseen.py:Expand", model)}
+    assert [row["scale"] for row in rows] == ["1x", "2x"]
+    result = json.loads(lantm("solve", "run", "3a1b2c", "--json", "--trust").out)
+    assert (result["task"], result["expected"], result["symbols"]) == ("expand", "aaabcc", 7)
+
+
+def test_a_file_and_its_module_are_the_same_task(folder: pathlib.Path) -> None:
+    assert make_task("./unseen.py:Expand[most=2]") == make_task("unseen:Expand[most=2]")
+    with pytest.raises(LantmError, match=r"cannot import the task './other.py:Expand'.*modules are searched for on"):
+        make_task("./other.py:Expand")
