@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from pages import page_data
 
+from lantm.trained import zoo
 from lantm.training import RunFolder
 
 
@@ -26,7 +27,7 @@ def test_view(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
     assert sorted(machine["name"] for machine in data["machines"]) == [f"seed {seed}" for seed in range(4)]
     problems = data["machines"][0]["problems"]
     assert [problem["name"] for problem in problems] == ["length 4", "length 8", "length 16", "while training"]
-    assert [problem["scene"]["steps"] for problem in problems[:3]] == [10, 18, 34]
+    assert [len(problem["inputs"]) for problem in problems[:3]] == [10, 18, 34]
     assert [recorded["epoch"] for recorded in problems[3]["training"]] == [1, 2, 3, 4, 5, 6]
     assert data["chosen"] == [0]
     assert data["first"] == 0
@@ -48,10 +49,10 @@ def test_two_runs_side_by_side_on_the_same_problems(
     assert data["chosen"] == [0, 2], "the first of each"
     for first, second in zip(data["machines"][:2], data["machines"][2:], strict=True):
         assert first["problems"] == second["problems"]
-    assert len({machine["problems"][1]["scene"]["data"] for machine in data["machines"]}) == 2
+    assert len({machine["machine"]["data"] for machine in data["machines"]}) == 2, "two seeds, each in both runs"
     lantm(*asked, "--draw", 1)
-    inputs = data["machines"][0]["problems"][0]["scene"]["inputs"]
-    assert data_of(out)["machines"][0]["problems"][0]["scene"]["inputs"] != inputs
+    inputs = data["machines"][0]["problems"][0]["inputs"]
+    assert data_of(out)["machines"][0]["problems"][0]["inputs"] != inputs
 
 
 def test_two_seeds_side_by_side_on_a_problem_of_ones_own(lantm, trained, tmp_path: pathlib.Path) -> None:
@@ -63,7 +64,9 @@ def test_two_seeds_side_by_side_on_a_problem_of_ones_own(lantm, trained, tmp_pat
     problem, training = data["machines"][0]["problems"]
     assert training["name"] == "while training"
     assert problem["name"] == "“<b>hi”"
-    assert problem["scene"]["inputs"][:6] == ["<s>", *"<b>hi"]
+    assert problem["text"] == "<b>hi"
+    symbols = data["tasks"][data["machines"][0]["task"]]["symbols"]
+    assert [symbols[symbol] for symbol in problem["inputs"][:6]] == ["<s>", *"<b>hi"]
     assert "<b>hi" not in out.read_text()
 
 
@@ -85,6 +88,22 @@ def test_a_machine_of_the_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest
     assert len(data["machines"]) == 1
 
 
+def test_the_whole_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of every task in a page of at most 2 MB; it says what is left out."""
+    monkeypatch.chdir(tmp_path)
+    said = lantm("view", "--zoo")
+    page = tmp_path / "play.html"
+    assert page.stat().st_size <= 2_000_000
+    data = data_of(page)
+    names = [machine["name"] for machine in data["machines"]]
+    assert {data["tasks"][machine["task"]]["name"] for machine in data["machines"]} == {
+        name.partition("-")[0] for name in zoo.names()
+    }
+    assert names[0] == "copy-lantm-invnorm"
+    left_out = said.out.partition("to keep it small: ")[2].splitlines()[0].split(", ")
+    assert sorted(names + left_out) == zoo.names()
+
+
 def test_mistakes(refused: Callable[..., str], trained) -> None:
     run = trained.folder.path
     assert "there is no seed 4: the run has 0 to 3" in refused("view", run, "--seeds", 4)
@@ -95,6 +114,8 @@ def test_mistakes(refused: Callable[..., str], trained) -> None:
     assert "epochs is -1" in refused("view", run, "--epochs", -1)
     assert "draw is -1" in refused("view", run, "--draw", -1)
     assert "is not a run folder" in refused("view", run / "nothing")
+    assert "or --zoo for a page of the whole zoo" in refused("view")
+    assert "or --zoo for a page of the whole zoo" in refused("view", run, "--zoo")
 
 
 def test_a_damaged_checkpoint_is_mentioned(lantm, copy_of_run: Callable[[], RunFolder]) -> None:

@@ -9,7 +9,7 @@ from pages import page_data
 
 from lantm.geometry import make_geometry
 from lantm.report.pages.document import json_in_html, page
-from lantm.report.pages.packing import share_spaces
+from lantm.report.pages.packing import share
 
 
 def test_the_arrays_come_back() -> None:
@@ -22,7 +22,7 @@ def test_the_arrays_come_back() -> None:
     assert packed["mistakes"] == [2]
     assert packed["firstMistake"] == 2
     assert packed["inputs"] == ["<s>", *'!"#$%&', *["</s>"] * 7]
-    assert packed["predicted"] == [*'!"~$%&', "<e>"]
+    assert packed["predicted"] == [*'!"~$%&', "∎"]
 
     data = acting.unpacked(packed["data"])
     keys = np.frombuffer(data, "<f4", 14 * 2 * 2).reshape(14, 2, 2)
@@ -128,7 +128,7 @@ def test_a_key_space_is_written_once() -> None:
         acting.machine("plane", acting.pack(plane, acting.COPY, acting.PLANE)),
         acting.machine("none", acting.pack(dataclasses.replace(plane, heads=None), acting.COPY, None)),
     ]
-    numbered, spaces = share_spaces(machines)
+    numbered, spaces = share(machines, "space")
     assert len(spaces) == 2
     assert spaces[0] == round_scene["space"]
     assert numbered[0]["problems"][0]["scene"] == round_scene | {"space": 0}

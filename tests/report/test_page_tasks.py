@@ -67,6 +67,19 @@ def test_problems_are_read_as_the_tasks_do() -> None:
         assert found == pack_problem(task.encode(text)), text
 
 
+def test_problems_are_written_as_they_are_read() -> None:
+    """The text of a problem that was drawn is one that gives the same symbols."""
+    body = """
+        return given.map(([about, text]) => {
+            const { input } = TASKS[about.name].read(text, about);
+            return [input, TASKS[about.name].read(TASKS[about.name].write(input, about), about).input];
+        });
+    """
+    cases = [(make_task(name), text) for name, texts in PROBLEMS.items() for text in texts]
+    for once, again in in_node(body, [[pack_task(task), text] for task, text in cases], TASK_SCRIPTS):
+        assert once == again
+
+
 def test_what_is_no_problem_is_refused_in_a_line() -> None:
     for task, text, found in read(MISTAKES):
         with pytest.raises(LantmError):

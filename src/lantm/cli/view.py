@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 import webbrowser
+from collections.abc import Sequence
 from typing import Annotated
 
 import tyro
@@ -12,6 +13,7 @@ from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.files import destination, write_whole
+from lantm.report.pages import play_page
 from lantm.report.pages.training import recorded_training
 from lantm.report.pages.viewer import (
     Machine,
@@ -28,16 +30,19 @@ _MOST_SEEDS = 8  # per page, unless more are requested
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Write a page that shows machines at work: one HTML file that needs no network.
+    """Write a page in which machines work: one HTML file that needs no network.
 
-    It shows where the heads went, the gates, the strengths and the read weights, step by step, with every symbol
-    of the input and the answer. With two runs, or two seeds, machines stand side by side.
+    The page runs them. Type a problem and see, step by step, where the heads go, the gates, the strengths and the read
+    weights, with every symbol of the input and the answer; drag a head off its way. With two runs, or two seeds,
+    machines stand side by side.
     """
 
-    run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
+    run: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="RUN")] = None
     """The run folder, or a machine of the zoo: a task's name, one that `lantm zoo` lists, or a file."""
     other: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[OTHER_RUN]")] = None
     """Another one, to be shown beside it."""
+    zoo: bool = False
+    """Machines of the zoo, one of every task at least, in a page of up to 2 MB: play.html."""
     seeds: tuple[int, ...] = ()
     """Which seeds' machines; by default the one with the best test and seven more. The first two stand side by side."""
     lengths: tuple[int, ...] = ()
@@ -55,7 +60,7 @@ class Arguments:
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     out: pathlib.Path | None = None
-    """The page to write; by default view.html in the run folder, or here for the zoo."""
+    """The page to write; by default view.html in the run folder, or here for a machine of the zoo."""
     open: bool = False
     """Open it in the browser."""
     json: bool = False
@@ -73,6 +78,14 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     if chosen.out:
         destination(chosen.out)  # its errors are reported first
+    if chosen.zoo == (chosen.run is not None):
+        raise LantmError("give a run folder or a machine of the zoo, or --zoo for a page of the whole zoo")
+    if chosen.zoo:
+        play = play_page()
+        if not chosen.json and play.left_out:
+            print(f"not in it, to keep it small: {', '.join(play.left_out)}")
+        return _write(chosen, play.page, chosen.out or pathlib.Path("play.html"), play.shown)
+    assert chosen.run is not None
     sources = [open_trained(name, chosen.data, chosen.trust) for name in (chosen.run, chosen.other) if name is not None]
     groups = [_machines(source, chosen, named=len(sources) > 1) for source in sources]
     machines = [machine for group in groups for machine in group]
@@ -81,15 +94,20 @@ def main(arguments: list[str]) -> int:
     described = [f"{one.model} on {one.task}, recipe {one.recipe_name}" for one in (s.experiment for s in sources)]
     about = "; ".join(dict.fromkeys(described))
     title, exhibits = " and ".join(map(_name, sources)), [exhibit(machine) for machine in machines]
-    text = viewer_page(title, about, exhibits, side_by_side, _first_problem(machines[0])).encode()
+    text = viewer_page(title, about, exhibits, side_by_side, _first_problem(machines[0]))
     folder = pathlib.Path(chosen.run)
-    page = chosen.out or (folder if folder.is_dir() else pathlib.Path()) / "view.html"
-    write_whole(page, text)
+    return _write(chosen, text, chosen.out or (folder if folder.is_dir() else pathlib.Path()) / "view.html", machines)
+
+
+def _write(chosen: Arguments, text: str, page: pathlib.Path, machines: Sequence[Machine]) -> int:
+    """Writes the page and says what is in it."""
+    content = text.encode()
+    write_whole(page, content)
     if chosen.json:
         shown = [{"machine": one.name, "problems": [problem.name for problem in one.problems]} for one in machines]
-        print_json({"page": str(page), "bytes": len(text), "machines": shown})
+        print_json({"page": str(page), "bytes": len(content), "machines": shown})
     else:
-        print(f"wrote {page} ({len(text) / 1e6:.2f} MB): open it in a browser")
+        print(f"wrote {page} ({len(content) / 1e6:.2f} MB): open it in a browser")
     if chosen.open:
         webbrowser.open(page.resolve().as_uri())
     return 0

@@ -1,6 +1,18 @@
 """Pages in one file, to be opened from disk: the viewer of machines at work, and the report of a run."""
 
+from lantm.report.pages.play import Play, play_page
 from lantm.report.pages.run_report import REPORT, report_page, try_report, write_report
 from lantm.report.pages.viewer import Machine, Problem, exhibit, viewer_page
 
-__all__ = ["REPORT", "Machine", "Problem", "exhibit", "report_page", "try_report", "viewer_page", "write_report"]
+__all__ = [
+    "REPORT",
+    "Machine",
+    "Play",
+    "Problem",
+    "exhibit",
+    "play_page",
+    "report_page",
+    "try_report",
+    "viewer_page",
+    "write_report",
+]

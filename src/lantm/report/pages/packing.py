@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from lantm.evaluation import Recording
 from lantm.geometry import Geometry
+from lantm.report.pages.tasks import symbol_mark
 from lantm.report.projection import Projection, projection
 from lantm.tasks import Source
 
@@ -27,9 +28,9 @@ def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[
     packed: dict[str, Any] = {
         "steps": recording.steps,
         "answer": recording.answer_start,
-        "inputs": [task.symbol_name(int(symbol)) for symbol in recording.inputs],
-        "expected": [task.symbol_name(int(symbol)) for symbol in recording.expected],
-        "predicted": [task.symbol_name(int(symbol)) for symbol in recording.predicted],
+        "inputs": [symbol_mark(task, int(symbol)) for symbol in recording.inputs],
+        "expected": [symbol_mark(task, int(symbol)) for symbol in recording.expected],
+        "predicted": [symbol_mark(task, int(symbol)) for symbol in recording.predicted],
         "mistakes": recording.wrong.tolist(),
         "firstMistake": recording.first_mistake,
         "reads": 0,
@@ -70,22 +71,23 @@ def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[
     return packed
 
 
-def share_spaces(machines: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The machines with a number instead of every key space, and the spaces: a sphere's net is stored once."""
-    spaces: list[dict[str, Any]] = []
+def share(machines: Sequence[dict[str, Any]], part: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The machines with a number instead of every `part`, and the parts: a sphere's net is stored once."""
+    parts: list[dict[str, Any]] = []
 
-    def numbered(part: Any) -> Any:
-        if isinstance(part, list):
-            return [numbered(one) for one in part]
-        if not isinstance(part, dict):
-            return part
-        if (space := part.get("space")) is None:
-            return {name: numbered(one) for name, one in part.items()}
-        if space not in spaces:
-            spaces.append(space)
-        return part | {"space": spaces.index(space)}
+    def numbered(tree: Any) -> Any:
+        if isinstance(tree, list):
+            return [numbered(one) for one in tree]
+        if not isinstance(tree, dict):
+            return tree
+        found = {name: numbered(one) for name, one in tree.items() if name != part}
+        if part not in tree:
+            return found
+        if tree[part] is not None and tree[part] not in parts:
+            parts.append(tree[part])
+        return found | {part: None if tree[part] is None else parts.index(tree[part])}
 
-    return [numbered(machine) for machine in machines], spaces
+    return [numbered(machine) for machine in machines], parts
 
 
 def _space(flat: Projection) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from lantm.randomness import EVALUATE
 from lantm.report.diagnosis import diagnose
 from lantm.report.learning import curves_of_tests, loss_curves
 from lantm.report.pages.document import page
-from lantm.report.pages.packing import pack, share_spaces
-from lantm.report.pages.viewer import SCRIPTS, STYLES, sampled_problems, usual_lengths
+from lantm.report.pages.tasks import pack_task
+from lantm.report.pages.viewer import SCRIPTS, STYLES, Machine, present, sampled_problems, together, usual_lengths
+from lantm.report.pages.weights import pack_machine
 from lantm.tasks import Lengths, Task
 from lantm.trained import Trained
 from lantm.training import Experiment, Row
@@ -61,7 +62,6 @@ def report_page(trained: Trained) -> str:
     ranked = np.argsort(-trained.merits, kind="stable").tolist()
     shown = [ranked[0], ranked[-1]] if len(ranked) > 1 else [ranked[0]]
     exhibits, first = _exhibits(trained, shown, by_length)
-    exhibits, spaces = share_spaces(exhibits)
     title = trained.folder.path.resolve().name
     data = {
         "title": title,
@@ -76,8 +76,7 @@ def report_page(trained: Trained) -> str:
         "byLength": _length_curves(by_length, task) if by_length else None,
         "loss": loss_curves(trained.history),
         "tests": curves_of_tests(trained.history),
-        "machines": exhibits,
-        "spaces": spaces,
+        **together(exhibits),
         "first": first,
         "facts": _facts(trained, summary),
         "settings": _settings(experiment),
@@ -134,16 +133,16 @@ def _exhibits(trained: Trained, shown: list[int], by_length: list[Scores]) -> tu
         wrong = [at for at, recording in enumerate(recordings) if recording.first_mistake is not None]
         first = wrong[0] if wrong else len(problems) - 1
         rank = "" if len(shown) == 1 else ", the best" if index == shown[0] else ", the worst"
+        machine, packed = Machine(f"seed {seed}{rank}", task, model, problems), pack_machine(model)
         exhibits.append(
             {
-                "name": f"seed {seed}{rank}",
+                "name": machine.name,
+                "task": pack_task(task),
+                "machine": packed,
                 "scored": _in_words(index, by_length) if by_length else "",
                 "problems": [
-                    {
-                        "name": problem.name,
-                        "scene": pack(recording, task, geometry),
-                        "why": diagnose(recording, task, geometry),
-                    }
+                    present(machine, problem, packed is not None, recording)
+                    | {"why": diagnose(recording, task, geometry)}
                     for problem, recording in zip(problems, recordings, strict=True)
                 ],
             }

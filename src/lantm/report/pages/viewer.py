@@ -1,22 +1,39 @@
-"""The page of machines at work: scrub through time and training, alone or two side by side."""
+"""The page of machines at work: on problems that one types, through time and training, alone or two side by side.
+
+A machine that the page can run comes with its weights, and the page computes what it does. Of any other machine, and of
+training, the page has recordings.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.evaluation import record
+from lantm.evaluation import Recording, record
 from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model
 from lantm.randomness import RECORD, shared_key
 from lantm.report.pages.document import page
-from lantm.report.pages.packing import pack, share_spaces
+from lantm.report.pages.packing import pack, share
+from lantm.report.pages.tasks import TASK_SCRIPTS, pack_task
 from lantm.report.pages.training import Recorded
+from lantm.report.pages.weights import ENGINE, pack_machine, pack_problem
 from lantm.tasks import Source
 
 STYLES = ("base.css", "viewer.css")
-SCRIPTS = ("base.js", "scene.js", "tape.js", "keyspace.js", "timeline.js", "viewer.js")
-LONGEST = 2000  # a page holds read weights that grow with the square of the length
+SCRIPTS = (
+    "base.js",
+    *ENGINE,
+    *TASK_SCRIPTS,
+    *(
+        f"viewer/{name}.js"
+        for name in (
+            *("read_weights", "scene", "projection", "live_scene", "tape", "key_frame", "key_marks", "keyspace"),
+            *("timeline", "words", "ask", "what_if", "pane", "viewer", "help"),
+        )
+    ),
+)
+LONGEST = 2000  # recordings hold read weights that grow with the square of the length
 
 
 class Problem(NamedTuple):
@@ -24,6 +41,8 @@ class Problem(NamedTuple):
 
     name: str
     batch: Batch
+    text: str | None = None
+    """What a person wrote."""
 
 
 class Machine(NamedTuple):
@@ -39,32 +58,38 @@ class Machine(NamedTuple):
 
 def viewer_page(title: str, about: str, machines: Sequence[dict[str, Any]], chosen: Sequence[int], first: int) -> str:
     """The page. `chosen` are the one or two machines that are shown at first, on their problem number `first`."""
-    numbered, spaces = share_spaces(machines)
-    data = {
-        "title": title,
-        "about": about,
-        "machines": numbered,
-        "spaces": spaces,
-        "chosen": chosen,
-        "first": first,
-    }
+    data = {"title": title, "about": about, "chosen": chosen, "first": first, **together(machines)}
     return page(f"{title}: {about}", STYLES, (*SCRIPTS, "view_page.js"), data)
 
 
+def together(machines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The machines of a page, and once each what they share."""
+    numbered, spaces = share(machines, "space")
+    numbered, tasks = share(numbered, "task")
+    return {"machines": numbered, "spaces": spaces, "tasks": tasks}
+
+
 def exhibit(machine: Machine) -> dict[str, Any]:
-    """A machine as the viewer takes it: every problem, run and packed."""
-    geometry, task = geometry_of(machine.model), machine.task
-    problems: list[dict[str, Any]] = [
-        {"name": problem.name, "scene": pack(record(machine.model, problem.batch, 0, True), task, geometry)}
-        for problem in machine.problems
-    ]
+    """A machine as the viewer takes it: with its weights, or else every problem run here and recorded."""
+    packed = pack_machine(machine.model)
+    problems = [present(machine, problem, packed is not None) for problem in machine.problems]
     if machine.training:
+        geometry = geometry_of(machine.model)
         training = [
-            {"epoch": epoch, "loss": loss, "scene": pack(recording, task, geometry)}
+            {"epoch": epoch, "loss": loss, "scene": pack(recording, machine.task, geometry)}
             for epoch, loss, recording in machine.training
         ]
         problems.append({"name": "while training", "training": training})
-    return {"name": machine.name, "problems": problems}
+    return {"name": machine.name, "task": pack_task(machine.task), "machine": packed, "problems": problems}
+
+
+def present(machine: Machine, problem: Problem, runs: bool, recording: Recording | None = None) -> dict[str, Any]:
+    """A problem as the viewer takes it: its symbols where the page runs the machine, otherwise a recording."""
+    if runs:
+        text = {} if problem.text is None else {"text": problem.text}
+        return {"name": problem.name, **text, **pack_problem(problem.batch)}
+    made = recording or record(machine.model, problem.batch, 0, True)
+    return {"name": problem.name, "scene": pack(made, machine.task, geometry_of(machine.model))}
 
 
 def geometry_of(model: Model) -> Geometry | None:
@@ -89,7 +114,7 @@ def sampled_problems(task: Source, lengths: Sequence[int], draw: int = 0) -> lis
 def written_problem(task: Source, text: str) -> Problem:
     """A problem as a person writes it."""
     _check_size(len(text))
-    return Problem(f"“{text}”" if len(text) <= 32 else f"“{text[:31]}…”", task.encode(text))
+    return Problem(f"“{text}”" if len(text) <= 32 else f"“{text[:31]}…”", task.encode(text), text)
 
 
 def _check_size(length: int) -> None:

@@ -132,13 +132,13 @@ function reasons(viewer) {
   const root = element("div", { class: "reasons" });
   const show = () => {
     root.replaceChildren(
-      ...viewer.panes.map((pane) =>
+      ...viewer.panes.filter(({ problem }) => problem).map((pane) =>
         element(
           "div",
           { class: "card reason" },
           element("h3", {}, `${pane.machine.name}, ${pane.problem.name}`),
           element("p", { class: "scored" }, pane.machine.scored),
-          element("ul", {}, ...pane.problem.why.map((sentence) => element("li", {}, sentence))),
+          element("ul", {}, ...(pane.problem.why ?? []).map((sentence) => element("li", {}, sentence))),
         ),
       ),
     );
@@ -169,7 +169,7 @@ function reportPage() {
   Theme.begin();
   const data = pageData();
   const dialog = helpDialog();
-  const help = element("button", { id: "keys", title: "What keys and mouse do", "aria-label": "Help" }, "?");
+  const help = element("button", { type: "button", id: "keys", title: "What keys and mouse do", "aria-label": "Help" }, "?");
   help.addEventListener("click", () => dialog.showModal());
   const body = element("main", { class: "report" });
   document.body.append(

@@ -5,7 +5,7 @@ const charactersOf = (length, about, random) => Array.from(copy.draw(length, abo
 const repeatCopy = {
   example: "3:hello",
   hint: "Type how often and what",
-  order: "One mark for every time stands before the text.",
+  order: () => "One mark for every time stands before the text.",
   read(text, about) {
     const found = text.match(/^\s*([0-9]{1,7}):([^]+)$/);
     if (!found || !Number(found[1])) throw new Error("repeatCopy needs a number and a text: write them as 3:hello");
@@ -15,13 +15,17 @@ const repeatCopy = {
     const marks = new Array(times).fill(about.start);
     return { input: [...marks, ...input], answer: Array.from({ length }, (_, at) => input[at % input.length]) };
   },
+  write(input, about) {
+    const times = input.lastIndexOf(about.start) + 1;
+    return `${times}:${copy.write(input.slice(times), about)}`;
+  },
   draw: (length, about, random) => `${length}:${charactersOf(about.textSize, about, random).join("")}`,
 };
 
 const prioritySort = {
   example: "2:c 0:a 1:b",
   hint: "Type priorities and values",
-  order: "Before every value stand as many marks as its priority says.",
+  order: () => "Before every value stand as many marks as its priority says.",
   read(text, about) {
     if (!/^([0-9]{1,4}:[^] )*[0-9]{1,4}:[^]$/u.test(text)) {
       throw new Error("prioritySort needs priorities and values: write them as 2:c 0:a 1:b");
@@ -38,6 +42,18 @@ const prioritySort = {
       answer[priority] = values[at];
     });
     return { input, answer };
+  },
+  write(input, about) {
+    const pairs = [];
+    let priority = 0;
+    for (const symbol of input) {
+      if (symbol === about.start) priority++;
+      else {
+        pairs.push(`${priority}:${about.symbols[symbol]}`);
+        priority = 0;
+      }
+    }
+    return pairs.join(" ");
   },
   draw(length, about, random) {
     const order = Array.from({ length }, (_, at) => at);

@@ -29,20 +29,22 @@ function drawnNumber(length, random) {
 const double = {
   example: "829",
   hint: "Type a number",
-  order: "Digits stand in the order in which the machine sees them.",
+  order: (about) =>
+    `Digits stand in the order in which the machine sees them: the ${about.highestFirst ? "first" : "last"} digit first.`,
   read(text, about) {
     const digits = digitsOf(text, about);
     const numbers = { input: digits, answer: sumOf(digits, digits) };
     if (about.highestFirst) Object.values(numbers).forEach((number) => number.reverse());
     return numbers;
   },
+  write: (input, about) => (about.highestFirst ? input : [...input].reverse()).join(""),
   draw: (length, about, random) => drawnNumber(length, random),
 };
 
 const addition = {
   example: "423 + 94",
   hint: "Type two numbers with a plus between them",
-  order:
+  order: () =>
     "Digits stand in the order in which the machine sees them: the last digits first, of the second number and of the " +
     "first in turn. Those of the first number are underlined.",
   underlined: (place) => place % 2 === 1,
@@ -54,6 +56,10 @@ const addition = {
     const [first, second] = [left, right].map((digits) => [...digits, ...new Array(length - digits.length).fill(0)]);
     const input = second.flatMap((digit, at) => [digit, first[at]]);
     return { input, answer: sumOf(first, second) };
+  },
+  write(input) {
+    const number = (parity) => input.filter((_, at) => at % 2 === parity).reverse().join("");
+    return `${number(1)} + ${number(0)}`;
   },
   draw: (length, about, random) => `${drawnNumber(length, random)} + ${drawnNumber(length, random)}`,
 };

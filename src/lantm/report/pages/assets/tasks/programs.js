@@ -47,7 +47,7 @@ const filledTemplate = (template, filling) => template.replace(/\{(\w)\}/g, (_, 
 const programs = {
   example: "print((14*5608))",
   hint: "Type a short program",
-  order: "The machine answers with the last digit first.",
+  order: () => "The machine answers with the last digit first.",
   read(text, { symbols, templates }) {
     const tokens = withParentheses(programTokens(text));
     for (const [kind, template] of templates) {
@@ -63,6 +63,7 @@ const programs = {
     throw new Error(`this is none of the programs that were learnt: ${kinds.join("   ")}`);
   },
   filling: { a: "4242", b: "8302", c: "6721", d: "3716", n: "14", v: "f" },
+  write: (input, { symbols }) => input.map((symbol) => symbols[symbol]).join(""),
   draw(length, { templates }, random) {
     const among = (count) => Math.floor(random() * count);
     const number = () => String(1 + among(10 ** length - 1));

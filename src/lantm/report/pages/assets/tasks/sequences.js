@@ -14,6 +14,7 @@ function permutation(example, reordered) {
       });
       return { input: symbols, answer: reordered(symbols) };
     },
+    write: (input, about) => input.map((symbol) => about.symbols[symbol]).join(""),
     draw(length, about, random) {
       const typed = about.symbols.slice(0, about.dataSymbols).filter((name) => name.length === 1);
       return Array.from({ length }, () => typed[Math.floor(random() * typed.length)]).join("");

@@ -1,7 +1,9 @@
 // The tasks that a page reads problems of, by their names in lantm.tasks. A further task is an object like these:
 //   read(text, about)            the symbols of the input and of the right answer; an Error says what is wrong
+//   write(input, about)          the problem with these input symbols, as a person writes it
 //   draw(length, about, random)  a random problem, as a person writes it
-//   example, hint                what a person may write; `order` says how the symbols are to be read, where that is needed
+//   example, hint                what a person may write
+//   order(about)                 how the symbols are to be read, where that is needed
 
 const TASKS = { copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs };
 

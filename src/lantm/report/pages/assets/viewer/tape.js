@@ -6,8 +6,9 @@ class Tape {
   /** `point(focus, kept)` is told what the mouse is over (null: nothing), and whether it was clicked. */
   constructor(point) {
     this.point = point;
-    this.input = element("div", { class: "cells", "data-row": "input" });
-    this.answer = element("div", { class: "cells", "data-row": "answer" });
+    this.input = element("div", { class: "cells", "data-row": "input", tabindex: 0, role: "group", "aria-label": "Input" });
+    this.answer = element("div", { class: "cells", "data-row": "answer", tabindex: 0, role: "group", "aria-label": "Answer" });
+    this.order = element("p", { class: "order" });
     this.root = element(
       "div",
       { class: "tape" },
@@ -18,6 +19,7 @@ class Tape {
         element("span", { class: "name two-lines" }, element("i", {}, "expected"), element("i", {}, "answered")),
         this.answer,
       ),
+      this.order,
     );
     this.glowing = [];
     this.scrolls = true;
@@ -40,25 +42,57 @@ class Tape {
     this.point({ step, slot: slot < 0 ? null : slot }, kept);
   }
 
-  show(scene) {
+  /** `task` says how symbols are to be read, where there is more to it than the order of time, and `about` which. */
+  show(scene, task, about) {
     this.scene = scene;
     this.glowing = [];
-    const kind = (...symbols) => (scene.text ? " word" : max(symbols.map(({ length }) => length)) > 1 ? " marker" : "");
+    this.filled = 0;
+    this.shown = null;
+    this.order.textContent = task?.order ? task.order(about) : "";
+    this.order.hidden = !task?.order;
     const inputs = scene.inputs.slice(0, scene.given).map((symbol, step) => {
-      return element("span", { class: `cell${kind(symbol)}`, "data-step": step }, visible(symbol));
+      const line = step > 0 && task?.underlined?.(step - 1) ? " underlined" : "";
+      return element("span", { class: `cell${this.kind(symbol)}${line}`, "data-step": step }, visible(symbol));
     });
-    const answers = scene.expected.map((symbol, place) => {
-      const wrong = scene.mistakes.has(place) ? " wrong" : "";
-      return element(
+    const answers = scene.expected.map((symbol, place) =>
+      element(
         "span",
-        { class: `cell pair${wrong}${kind(symbol, scene.predicted[place])}`, "data-step": scene.answer + place },
+        { class: `cell pair${this.kind(symbol)}`, "data-step": scene.answer + place },
         element("b", {}, visible(symbol)),
-        element("b", {}, visible(scene.predicted[place])),
-      );
-    });
+        element("b"),
+      ),
+    );
     this.input.replaceChildren(...inputs);
     this.answer.replaceChildren(...answers);
     this.current = [];
+    this.fill();
+  }
+
+  kind(symbol) {
+    return this.scene.text ? " word" : symbol.length > 1 ? " marker" : "";
+  }
+
+  /** Answers that were given since. */
+  fill() {
+    const { scene } = this;
+    for (; this.filled < scene.predicted.length; this.filled++) {
+      const cell = this.answer.children[this.filled];
+      const symbol = scene.predicted[this.filled];
+      cell.lastChild.textContent = visible(symbol);
+      if (symbol.length > 1) cell.classList.add(scene.text ? "word" : "marker");
+      cell.classList.toggle("wrong", scene.mistakes.has(this.filled));
+    }
+  }
+
+  /** While a machine is seen at work, only the answers up to a step are there; null shows all. */
+  hideAfter(step) {
+    const { children } = this.answer;
+    const given = (until) => (until === null ? children.length : clamp(until - this.scene.answer + 1, 0, children.length));
+    const [before, now] = [given(this.shown), given(step)];
+    for (let place = Math.min(before, now); place < Math.max(before, now); place++) {
+      children[place].classList.toggle("to-come", place >= now);
+    }
+    this.shown = step;
   }
 
   /** The cells of a step. */
@@ -66,8 +100,10 @@ class Tape {
     return [this.input.children[step], this.answer.children[step - this.scene.answer]].filter(Boolean);
   }
 
-  draw(focus) {
+  draw(focus, playing) {
     const { scene } = this;
+    this.fill();
+    this.hideAfter(playing ? focus.step : null);
     for (const cell of this.current) cell.classList.remove("current");
     for (const cell of this.glowing) cell.style.removeProperty("--glow");
     this.glowing = [];

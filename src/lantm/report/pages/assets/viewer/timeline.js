@@ -1,7 +1,7 @@
 // What happened when, on one axis of time: the read weights as a heat map over the memories, and below it the
 // gates of every head and the strengths of what was written.
 
-const GUTTER = 92; // room for the names of the lanes
+const GUTTER = 138; // room for the names of the lanes
 const SANS = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const MONO = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
@@ -10,7 +10,12 @@ class Timeline {
     this.point = point;
     this.heat = element("canvas", { class: "heat", role: "img", "aria-label": "Read weights of all memories over time" });
     this.lanes = element("canvas", { class: "lanes", role: "img", "aria-label": "Gates and strengths over time" });
-    this.root = element("div", { class: "card timeline" }, this.heat, this.lanes);
+    this.legend = element(
+      "p",
+      { class: "lanes-legend" },
+      "Gates: 1 takes the new key or action, 0 keeps the head's own. Strength: 1 writes fully, 0 not at all.",
+    );
+    this.root = element("div", { class: "card timeline" }, this.heat, this.lanes, this.legend);
     for (const canvas of [this.heat, this.lanes]) {
       let held = false;
       canvas.addEventListener("pointerdown", (event) => {
@@ -47,11 +52,11 @@ class Timeline {
       const number = (reads ? scene.reads : scene.writes) > 1 ? ` ${index + 1}` : "";
       const colour = colours[index % colours.length];
       const who = `${reads ? "read" : "write"}${number}`;
-      for (const [kind, what] of ["key", "step"].entries()) {
-        this.rows.push({ name: `${who} ${what} gate`, colour, value: (step) => scene.gate(step, head, kind) });
+      for (const [kind, what] of ["key", "action"].entries()) {
+        this.rows.push({ name: `${who} ${what} gate`, colour, value: (step) => (step < scene.known ? scene.gate(step, head, kind) : null) });
       }
       if (!reads) {
-        const value = (step) => (scene.slotOf(step) < 0 ? null : scene.strength(scene.slotOf(step) + index));
+        const value = (step) => (step < scene.known && scene.slotOf(step) >= 0 ? scene.strength(scene.slotOf(step) + index) : null);
         this.rows.push({ name: `${who} strength`, colour, value });
       }
     }
@@ -75,7 +80,8 @@ class Timeline {
     const { context, width, height, ratio } = fitted(this.heat);
     const wide = width - GUTTER;
     const [columns, rows] = [Math.max(1, Math.round(wide * ratio)), Math.max(1, Math.round(height * ratio))];
-    if (!this.image || this.image.width !== columns || this.image.height !== rows) this.paint(columns, rows);
+    if (!this.image || this.image.width !== columns || this.image.height !== rows) this.beginPainting(columns, rows);
+    this.paint();
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image, GUTTER, 0, wide, height);
     this.cursor(context, focus, wide, height);
@@ -90,53 +96,55 @@ class Timeline {
     this.label(context, "read weights", 12, "ink");
     this.label(context, scene.weighed ? "of memory" : "not recorded", 27, "quiet");
     this.label(context, "0", 42, "quiet");
-    this.label(context, String(scene.slots - 1), height - 10, "quiet");
+    if (scene.slots) this.label(context, String(scene.slots - 1), height - 10, "quiet");
     if (focus.slot !== null) this.label(context, `memory ${focus.slot}`, height / 2, "write");
   }
 
-  /** The heat map, pixel by pixel, two at least for a number: where several share one, the largest shows. */
-  paint(columns, rows) {
-    const { scene } = this;
-    const strongest = new Uint8Array(columns * rows);
-    const owner = new Uint8Array(columns * rows);
-    const edges = (count, pixels) => Array.from({ length: count + 1 }, (_, at) => Math.floor((at * pixels) / count));
-    const [across, down] = [edges(scene.steps, columns), edges(scene.slots, rows)];
-    for (let step = 0, at = 0; step < scene.steps; step++) {
-      const right = Math.min(columns, Math.max(across[step + 1], across[step] + 2));
+  /** An empty heat map. */
+  beginPainting(columns, rows) {
+    this.image = element("canvas", { width: columns, height: rows });
+    this.strongest = new Uint8Array(columns * rows);
+    this.pixels = new ImageData(columns, rows);
+    this.painted = 0; // steps
+  }
+
+  /** The heat map of the steps since, pixel by pixel, two at least for a number: of several the largest shows. */
+  paint() {
+    const { scene, strongest, pixels } = this;
+    if (this.painted === scene.known) return;
+    const { width: columns, height: rows } = pixels;
+    const edge = (at, count, size) => Math.floor((at * size) / count);
+    const colours = READ_COLOURS.map((name) => Theme.rgb(name));
+    for (let step = this.painted; step < scene.known; step++) {
+      const left = edge(step, scene.steps, columns);
+      const right = Math.min(columns, Math.max(edge(step + 1, scene.steps, columns), left + 2));
       for (let head = 0; head < scene.reads; head++) {
-        for (let slot = 0; slot < scene.slots; slot++, at++) {
-          const value = scene.weights[at];
-          if (!value) continue;
-          const bottom = Math.min(rows, Math.max(down[slot + 1], down[slot] + 2));
-          for (let y = down[slot]; y < bottom; y++) {
-            for (let x = across[step]; x < right; x++) {
-              const pixel = y * columns + x;
-              if (value > strongest[pixel]) {
-                strongest[pixel] = value;
-                owner[pixel] = head;
-              }
+        const colour = colours[head % colours.length];
+        scene.weights.each(step, head, (slot, value) => {
+          const top = edge(slot, scene.slots, rows);
+          const bottom = Math.min(rows, Math.max(edge(slot + 1, scene.slots, rows), top + 2));
+          for (let y = top; y < bottom; y++) {
+            for (let pixel = y * columns + left; pixel < y * columns + right; pixel++) {
+              if (value <= strongest[pixel]) continue;
+              strongest[pixel] = value;
+              pixels.data.set(colour, 4 * pixel);
+              pixels.data[4 * pixel + 3] = value;
             }
           }
-        }
+        });
       }
     }
-    this.image = element("canvas", { width: columns, height: rows });
-    const context = this.image.getContext("2d");
-    const pixels = context.createImageData(columns, rows);
-    const colours = READ_COLOURS.map((name) => Theme.rgb(name));
-    for (let pixel = 0; pixel < strongest.length; pixel++) {
-      const [red, green, blue] = colours[owner[pixel] % colours.length];
-      pixels.data.set([red, green, blue, strongest[pixel]], 4 * pixel);
-    }
-    context.putImageData(pixels, 0, 0);
+    this.painted = scene.known;
+    this.image.getContext("2d").putImageData(pixels, 0, 0);
   }
 
   drawLanes(focus) {
     const { scene } = this;
     const { context, width, height, ratio } = fitted(this.lanes);
     const wide = width - GUTTER;
-    if (!this.curves || this.curves.width !== this.lanes.width || this.curves.height !== this.lanes.height) {
+    if (!this.curves || this.drawn !== scene.known || this.curves.width !== this.lanes.width || this.curves.height !== this.lanes.height) {
       this.curves = element("canvas", { width: this.lanes.width, height: this.lanes.height });
+      this.drawn = scene.known;
       const still = this.curves.getContext("2d");
       still.setTransform(ratio, 0, 0, ratio, 0, 0);
       this.rows.forEach((row, index) => this.curve(still, row, this.lane(index, width, height)));
@@ -145,8 +153,8 @@ class Timeline {
     this.rows.forEach(({ name, colour, value }, index) => {
       const { bottom, room, at, level } = this.lane(index, width, height);
       const here = value(focus.step);
-      this.label(context, name, bottom - Math.min(16, room - 6), colour);
-      this.label(context, here === null ? "–" : here.toFixed(3), bottom - 3, "ink");
+      this.label(context, name, bottom - room / 2, colour);
+      this.label(context, here === null ? "–" : here.toFixed(2), bottom - room / 2, "ink", 98);
       if (here !== null) {
         disc(context, at(focus.step), level(here), 3);
         context.fillStyle = Theme.colour(colour);
@@ -166,8 +174,14 @@ class Timeline {
   }
 
   /** What does not move with the shown step. */
-  curve(context, { colour, value }, { bottom, right, at, level }) {
+  curve(context, { colour, value }, { bottom, room, right, at, level }) {
     const { steps } = this.scene;
+    context.font = `9px ${SANS}`;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    context.fillStyle = Theme.colour("quiet");
+    context.fillText("0", GUTTER - 3, bottom - 1);
+    if (room > 12) context.fillText("1", GUTTER - 3, bottom - room + 2);
     context.strokeStyle = Theme.colour("line");
     context.lineWidth = 1;
     context.beginPath();
@@ -210,11 +224,11 @@ class Timeline {
     line(GUTTER + ((focus.step + 0.5) / scene.steps) * wide, Theme.colour("focus", 0.75), 1.2);
   }
 
-  label(context, text, y, colour) {
+  label(context, text, y, colour, x = 2) {
     context.font = `11px ${SANS}`;
     context.textAlign = "left";
     context.textBaseline = "middle";
     context.fillStyle = Theme.colour(colour);
-    context.fillText(text, 2, y, GUTTER - 6);
+    context.fillText(text, x, y, (x < 98 ? 98 : GUTTER - 12) - x - 2);
   }
 }

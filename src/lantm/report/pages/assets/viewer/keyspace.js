@@ -1,25 +1,27 @@
-// The key space: memories as red circles, darker where stronger; readings of the answer as blue discs joined in
-// the order of time; the heads where they stand; what the shown step read, as lines to the memories. Of heads that
-// settle: a ring around the memory that the shown step ends on; readings without one are hollow.
+// The key space: memories as red circles, darker where stronger; readings of the answer joined in the order of time;
+// the heads where they stand; what the shown step read, as lines to the memories. Of heads that settle: a ring around
+// the memory that the shown step ends on; readings without one are hollow. A head of a machine that runs in the page
+// can be dragged.
 
-const READ_COLOURS = ["read", "read-2", "read-3"];
-const WRITE_COLOURS = ["write", "write-2"];
-
-const VIEWS = { all: "Everything", start: "The first memories", end: "The last memories", here: "Around the read head" };
+const GRAB = 16; // pixels: as near as a head has to be to be dragged
 
 class KeySpace {
-  /** `view` is the one to begin with. */
-  constructor(point, view) {
+  /** `view` is the one to begin with; `push(head, place)` is told where a head was dragged to. */
+  constructor(point, view, push) {
     this.point = point;
-    this.canvas = element("canvas", { class: "keys", role: "img", "aria-label": "The key space" });
-    this.buttons = element("div", { class: "views" });
+    this.push = push;
+    this.marks = new Marks(this);
+    this.pinned = 0; // the step of the scrubber, wherever the mouse is
+    this.canvas = element("canvas", { class: "keys", role: "img", "aria-label": `The key space: ${VIEWS[view].toLowerCase()}` });
+    this.buttons = element("div", { class: "views", role: "group", "aria-label": "What to show of the key space" });
     for (const [name, title] of Object.entries(VIEWS)) {
-      const button = element("button", { title, "data-view": name, "aria-pressed": "false" }, name);
+      const button = element("button", { type: "button", title, "data-view": name, "aria-pressed": "false" }, name);
       button.addEventListener("click", () => this.choose(name));
       this.buttons.append(button);
     }
     this.note = element("span", { class: "note" });
-    this.root = element("div", { class: "card keyspace" }, this.canvas, this.buttons, this.note);
+    const bar = element("div", { class: "keyspace-bar" }, this.note, this.buttons);
+    this.root = element("div", { class: "card keyspace" }, bar, element("div", { class: "keys-holder" }, this.canvas));
     this.choose(view, false);
     this.listen();
   }
@@ -32,41 +34,64 @@ class KeySpace {
     if (draw && this.scene) this.draw(this.focus);
   }
 
+  // Mouse and touch.
+
   listen() {
     const { canvas } = this;
     let dragged = null;
     canvas.addEventListener("wheel", (event) => {
       // On a page that scrolls, the wheel alone belongs to the page.
-      if (!this.frame || !(event.ctrlKey || document.body.classList.contains("whole-page"))) return;
+      const scrolls = document.documentElement.scrollHeight > window.innerHeight + 1;
+      if (!this.frame || (scrolls && !event.ctrlKey)) return;
       event.preventDefault();
       const [x, y] = this.inside(event);
       this.zoom(Math.exp(clamp(event.deltaY, -200, 200) * 0.002), x, y);
     }, { passive: false });
+    // A finger on a head drags it; elsewhere it scrolls the page.
+    canvas.addEventListener("touchstart", (event) => {
+      if (event.touches.length === 1 && this.headAt(this.inside(event.touches[0])) !== null) event.preventDefault();
+    }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
-      dragged = { at: this.inside(event), moved: false };
+      const at = this.inside(event);
+      dragged = { at, moved: false, head: this.headAt(at) };
+      if (dragged.head !== null) this.point(null, false); // it is dragged from where it stands, not from what is pointed at
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
       const at = this.inside(event);
-      if (dragged && this.frame) {
-        const [dx, dy] = [at[0] - dragged.at[0], at[1] - dragged.at[1]];
-        if (dragged.moved || Math.hypot(dx, dy) > 4) {
-          const { cx, cy, sx, sy } = this.frame;
-          this.own = { cx: cx - dx / sx, cy: cy + dy / sy, sx, sy };
-          this.choose(null);
-          dragged = { at, moved: true };
-        }
-        return;
+      if (dragged && this.frame) this.drag(dragged, at);
+      else {
+        const head = this.headAt(at);
+        canvas.classList.toggle("grabs", head !== null);
+        this.point(head === null ? this.nearest(at) : null, false);
       }
-      this.point(this.nearest(at), false);
     });
     canvas.addEventListener("pointerup", (event) => {
-      const near = dragged && !dragged.moved ? this.nearest(this.inside(event)) : null;
-      dragged = null;
-      if (near) this.point(near, true);
+      const at = this.inside(event);
+      const near = dragged && !dragged.moved ? this.nearest(at) : null;
+      const head = dragged && dragged.moved ? dragged.head : null;
+      dragged = this.held = null;
+      if (head !== null) this.push(head, this.inSpace(at));
+      else if (near) this.point(near, true);
     });
+    canvas.addEventListener("pointercancel", () => (dragged = this.held = null));
     canvas.addEventListener("pointerleave", () => this.point(null, false));
     canvas.addEventListener("dblclick", () => this.choose("all"));
+  }
+
+  drag(dragged, at) {
+    const [dx, dy] = [at[0] - dragged.at[0], at[1] - dragged.at[1]];
+    if (!dragged.moved && Math.hypot(dx, dy) <= 4) return;
+    dragged.moved = true;
+    if (dragged.head !== null) {
+      this.held = { head: dragged.head, at };
+      this.draw(this.focus);
+      return;
+    }
+    dragged.at = at;
+    const { cx, cy, sx, sy } = this.frame;
+    this.own = { cx: cx - dx / sx, cy: cy + dy / sy, sx, sy };
+    this.choose(null);
   }
 
   inside(event) {
@@ -81,6 +106,25 @@ class KeySpace {
     this.choose(null);
   }
 
+  /** The head that stands below the mouse and can be dragged; null if there is none. */
+  headAt([x, y]) {
+    const { scene, pinned, frame } = this;
+    if (!frame || !scene || !scene.live || pinned >= scene.known) return null;
+    let [best, found] = [GRAB, null];
+    for (let head = 0; head < scene.heads; head++) {
+      if (!this.stands(head, pinned)) continue;
+      const [px, py] = this.onScreen(scene.place(pinned, head));
+      const distance = Math.hypot(px - x, py - y);
+      if (distance < best) [best, found] = [distance, head];
+    }
+    return found;
+  }
+
+  /** Whether a head is shown: a write head is gone when nothing is written any more. */
+  stands(head, step) {
+    return head < this.scene.reads || this.scene.slotOf(step) >= 0;
+  }
+
   /** The memory or the reading below the mouse. */
   nearest([x, y]) {
     if (!this.frame) return null;
@@ -91,10 +135,10 @@ class KeySpace {
       if (distance < best) [best, found] = [distance, focus];
     };
     const { scene } = this;
-    for (let slot = scene.firstSlot; slot < scene.slots; slot++) {
+    for (let slot = scene.firstSlot; slot < scene.written; slot++) {
       consider(scene.address(slot), { step: scene.stepOf(slot), slot });
     }
-    for (let step = scene.firstRead + 1; step < scene.steps; step++) {
+    for (let step = scene.firstRead + 1; step < scene.known; step++) {
       for (let head = 0; head < scene.reads; head++) consider(scene.place(step - 1, head), { step, slot: null });
     }
     return found;
@@ -105,80 +149,71 @@ class KeySpace {
     return [width / 2 + (x - cx) * sx, height / 2 - (y - cy) * sy];
   }
 
+  inSpace([x, y]) {
+    const { cx, cy, sx, sy, width, height } = this.frame;
+    return [cx + (x - width / 2) / sx, cy - (y - height / 2) / sy];
+  }
+
+  within(x, y) {
+    const { width, height } = this.frame;
+    return x > -20 && y > -20 && x < width + 20 && y < height + 20;
+  }
+
+  // Pictures.
+
   show(scene) {
     this.scene = scene;
+    this.themeChanged();
+    this.framed = null;
     this.note.textContent = scene.heads ? scene.space.note : "";
   }
 
-  /** Places that the chosen view has to hold. */
-  held() {
-    const { scene, focus, view } = this;
-    const places = [];
-    const { width, height } = this.canvas.getBoundingClientRect();
-    const few = Math.min(clamp(Math.floor(Math.min(width, height) / 26), 5, 14), scene.slots); // with room for symbols
-    if (view === "here" && scene.reads) {
-      // The memories next to a read head, as many as in the views of the beginning and the end; of several heads the
-      // one that is next to a memory, since another may be far away from all of them, and idle.
-      const from = (head) => {
-        const [x, y] = scene.place(focus.step, head);
-        const apart = (slot) => Math.hypot(scene.address(slot)[0] - x, scene.address(slot)[1] - y);
-        return { place: [x, y], distances: Float64Array.from({ length: scene.slots }, (_, slot) => apart(slot)) };
-      };
-      const heads = Array.from({ length: scene.reads }, (_, head) => from(head));
-      const { place, distances } = heads.reduce((one, other) => (min(other.distances) < min(one.distances) ? other : one));
-      const reach = distances.slice().sort()[few - 1];
-      places.push(place);
-      for (let slot = 0; slot < scene.slots; slot++) if (distances[slot] <= reach) places.push(scene.address(slot));
-      return places;
-    }
-    const [from, to] = view === "start" ? [0, few] : view === "end" ? [scene.slots - few, scene.slots] : [0, scene.slots];
-    for (let slot = from; slot < to; slot++) places.push(scene.address(slot));
-    if (view === "all") {
-      for (let step = scene.firstRead; step < scene.steps; step++) {
-        for (let head = 0; head < scene.reads; head++) places.push(scene.place(step, head));
-      }
-      for (const line of scene.space.outline) places.push(...line);
-    }
-    return places;
+  /** What was painted once is to be painted again. */
+  themeChanged() {
+    this.marks.known = -1;
   }
 
   setFrame(width, height) {
-    if (this.view === null) {
+    const { scene, view, focus } = this;
+    if (view === null) {
       this.frame = { ...this.own, width, height };
       return;
     }
-    const places = this.held().filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y));
-    if (!places.length) places.push([0, 0]);
-    const [xs, ys] = [places.map((place) => place[0]), places.map((place) => place[1])];
-    const [left, right, low, high] = [min(xs), max(xs), min(ys), max(ys)];
-    let [sx, sy] = [(width - 44) / (right - left || 1), (height - 74) / (high - low || 1)];
-    if (this.scene.space.equal) sx = sy = Math.min(sx, sy);
-    this.frame = { cx: (left + right) / 2, cy: (low + high) / 2, sx, sy, width, height };
+    const wanted = [view, width, height, scene.known, view === "here" ? focus.step : null].join();
+    if (this.framed === wanted) return;
+    this.framed = wanted;
+    this.frame = frameOf(heldPlaces(scene, view, focus.step, width, height), scene.space.equal, width, height);
   }
 
   draw(focus) {
     this.focus = focus;
     const { scene } = this;
-    const { context, width, height } = fitted(this.canvas);
-    if (!scene.heads) return;
+    const { context, width, height, ratio } = fitted(this.canvas);
+    if (!scene.heads || width < 2) return;
+    const before = this.frame;
     this.setFrame(width, height);
-    this.radius = clamp(0.36 * this.spacing(), 2.2, 11);
+    if (this.view === null) this.framed = null;
+    const moved = !before || ["cx", "cy", "sx", "sy", "width", "height"].some((name) => before[name] !== this.frame[name]);
+    if (moved || this.marks.known !== scene.known) {
+      this.radius = clamp(0.36 * this.spacing(), 2.2, 11);
+      this.marks.prepare(this.canvas, ratio);
+    }
     this.grid(context);
     this.outline(context);
-    this.memories(context);
-    this.readings(context);
+    this.marks.show(context, focus.step, width, height);
     this.symbols(context);
     this.reading(context);
     this.standing(context);
     this.mistake(context);
+    if (this.held) this.holding(context);
   }
 
   /** The usual distance between neighbouring memories of a head, in pixels, from some of them. */
   spacing() {
     const { scene, frame } = this;
     const gaps = [];
-    const stride = Math.max(1, Math.floor(scene.slots / 200));
-    for (let slot = scene.firstSlot + scene.writes; slot < scene.slots; slot += stride) {
+    const stride = Math.max(1, Math.floor(scene.written / 200));
+    for (let slot = scene.firstSlot + scene.writes; slot < scene.written; slot += stride) {
       const [one, other] = [scene.address(slot - scene.writes), scene.address(slot)];
       gaps.push(Math.hypot((one[0] - other[0]) * frame.sx, (one[1] - other[1]) * frame.sy));
     }
@@ -214,14 +249,14 @@ class KeySpace {
       const y = Math.round(height / 2 - (k * up - cy) * sy) + 0.5;
       context.moveTo(0, y);
       context.lineTo(width, y);
-      if (y > 44 && y < height - 18) context.fillText(written(k * up, up), 4, y - 3);
+      if (y > 24 && y < height - 18) context.fillText(written(k * up, up), 4, y - 3);
     }
     context.stroke();
     const [label, other] = this.scene.space.labels;
     context.textAlign = "right";
     if (label) context.fillText(`${label} →`, width - 8, height - 20);
     context.textAlign = "left";
-    if (other) context.fillText(`↑ ${other}`, 8, 20);
+    if (other) context.fillText(`↑ ${other}`, 8, 14);
   }
 
   /** What bounds or structures the key space, as a disk's rim or a sphere's meridians. */
@@ -233,30 +268,11 @@ class KeySpace {
       line.forEach((place, at) => context[at ? "lineTo" : "moveTo"](...this.onScreen(place)));
       context.stroke();
     }
-  }
-
-  memories(context) {
-    const { scene, focus, radius } = this;
-    context.lineWidth = 1.3;
-    const last = []; // what each head drew last: on a long line, a mark on top of another adds nothing
-    for (let slot = 0; slot < scene.slots; slot++) {
-      const [x, y] = this.onScreen(scene.address(slot));
-      const step = scene.stepOf(slot);
-      const there = step < focus.step || step < 0;
-      const writer = slot < scene.firstSlot ? 0 : (slot - scene.firstSlot) % scene.writes;
-      const before = last[writer];
-      const hidden = before && before.there === there && Math.hypot(x - before.x, y - before.y) < 0.7;
-      if (hidden || !this.within(x, y)) continue;
-      last[writer] = { x, y, there };
-      const name = WRITE_COLOURS[writer % WRITE_COLOURS.length];
-      disc(context, x, y, radius);
-      context.fillStyle = Theme.colour(name, (there ? 0.62 : 0.1) * scene.strength(slot));
-      context.fill();
-      context.strokeStyle = Theme.colour(name, there ? 1 : 0.25);
-      if (step < 0) context.setLineDash([2, 2]);
-      context.stroke();
-      context.setLineDash([]);
-    }
+    if (!this.scene.space.cross) return;
+    const [x, y] = this.onScreen([0, 0]);
+    context.strokeStyle = Theme.colour("quiet", 0.7);
+    context.strokeRect(x - 8, y, 16, 0);
+    context.strokeRect(x, y - 8, 0, 16);
   }
 
   /** The symbol that each memory was written at, where there is room for it. */
@@ -266,7 +282,7 @@ class KeySpace {
     context.font = `${Math.min(13, 1.25 * radius)}px ${MONO}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    for (let slot = scene.firstSlot; slot < scene.slots; slot++) {
+    for (let slot = scene.firstSlot; slot < scene.written; slot++) {
       const [x, y] = this.onScreen(scene.address(slot));
       const step = scene.stepOf(slot);
       if (!this.within(x, y) || scene.inputs[step].length > 1) continue;
@@ -275,53 +291,11 @@ class KeySpace {
     }
   }
 
-  within(x, y) {
-    const { width, height } = this.frame;
-    return x > -20 && y > -20 && x < width + 20 && y < height + 20;
-  }
-
-  readings(context) {
-    const { scene, focus } = this;
-    const first = scene.firstRead;
-    for (let head = 0; head < scene.reads; head++) {
-      const name = READ_COLOURS[head % READ_COLOURS.length];
-      for (const [from, to, strong] of [
-        [Math.max(first, focus.step), scene.steps - 1, false],
-        [first, Math.min(focus.step, scene.steps - 1), true],
-      ]) {
-        if (to < from) continue;
-        context.strokeStyle = Theme.colour(name, strong ? 0.75 : 0.16);
-        context.fillStyle = Theme.colour(name, strong ? 0.95 : 0.25);
-        context.lineWidth = 1.2;
-        context.beginPath();
-        for (let step = from; step <= to; step++) context.lineTo(...this.onScreen(scene.place(step, head)));
-        context.stroke();
-        let last = null;
-        for (let step = from; step <= to; step++) {
-          const [x, y] = this.onScreen(scene.place(step, head));
-          if (!this.within(x, y) || (last && Math.hypot(x - last[0], y - last[1]) < 0.7)) continue;
-          last = [x, y];
-          disc(context, x, y, Math.max(1.6, 0.45 * this.radius));
-          if (scene.settles && scene.settledOn(step, head) < 0) this.hollow(context);
-          else context.fill();
-        }
-      }
-    }
-  }
-
-  hollow(context) {
-    const { fillStyle } = context;
-    context.fillStyle = Theme.colour("card");
-    context.fill();
-    context.stroke();
-    context.fillStyle = fillStyle;
-  }
-
   /** What the shown step had read (the reading of the step before it), or who read the memory pointed at. */
   reading(context) {
     const { scene, focus } = this;
     const link = (head, from, slot, weight) => {
-      context.strokeStyle = Theme.colour(READ_COLOURS[head % READ_COLOURS.length], 0.25 + 0.7 * weight);
+      context.strokeStyle = Theme.colour(headColour(READ_COLOURS, head), 0.25 + 0.7 * weight);
       context.lineWidth = 0.8 + 4 * weight;
       context.beginPath();
       context.moveTo(...this.onScreen(scene.place(from, head)));
@@ -331,7 +305,7 @@ class KeySpace {
     const used = scene.read(focus.step - 1).slice(0, 24);
     for (const { slot, head, weight } of used) link(head, focus.step - 1, slot, weight);
     const marked = focus.slot !== null ? focus.slot : used.length && focus.step >= scene.answer ? used[0].slot : null;
-    if (marked !== null) {
+    if (marked !== null && marked < scene.written) {
       const [x, y] = this.onScreen(scene.address(marked));
       disc(context, x, y, this.radius + 4);
       context.strokeStyle = Theme.colour("focus");
@@ -344,26 +318,52 @@ class KeySpace {
   standing(context) {
     const { scene, focus } = this;
     for (let head = 0; head < scene.heads; head++) {
-      const reads = head < scene.reads;
-      if (!reads && scene.slotOf(focus.step) < 0) continue; // nothing is written any more
-      const colours = reads ? READ_COLOURS : WRITE_COLOURS;
-      const name = colours[(reads ? head : head - scene.reads) % colours.length];
+      if (!this.stands(head, focus.step)) continue;
       const [x, y] = this.onScreen(scene.place(focus.step, head));
-      disc(context, x, y, Math.max(6, 0.7 * this.radius + 2));
-      context.fillStyle = Theme.colour(name);
-      context.fill();
-      context.strokeStyle = Theme.colour("card");
-      context.lineWidth = 2;
-      context.stroke();
-      if (reads && scene.settledOn(focus.step, head) >= 0) this.settling(context, [x, y], head, name);
+      this.head(context, head, x, y);
+      if (head < scene.reads && scene.settledOn(focus.step, head) >= 0) this.settling(context, [x, y], head);
     }
   }
 
+  /** A head; of several heads of a kind, with its number. */
+  head(context, head, x, y) {
+    const { scene } = this;
+    const reads = head < scene.reads;
+    const number = reads ? head : head - scene.reads;
+    const several = (reads ? scene.reads : scene.writes) > 1;
+    headMark(context, reads ? head : 0, x, y, Math.max(several ? 7 : 6, 0.7 * this.radius + 2));
+    context.fillStyle = Theme.colour(headColour(reads ? READ_COLOURS : WRITE_COLOURS, number));
+    context.fill();
+    context.strokeStyle = Theme.colour("card");
+    context.lineWidth = 2;
+    context.stroke();
+    if (!several) return;
+    context.fillStyle = Theme.colour("card");
+    context.font = `bold 10px ${SANS}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillText(String(number + 1), x, y + 0.5);
+  }
+
+  /** A head that is being dragged, and the way it has come. */
+  holding(context) {
+    const { head, at } = this.held;
+    context.strokeStyle = Theme.colour("focus");
+    context.lineWidth = 1.4;
+    context.setLineDash([4, 3]);
+    context.beginPath();
+    context.moveTo(...this.onScreen(this.scene.place(this.pinned, head)));
+    context.lineTo(...at);
+    context.stroke();
+    context.setLineDash([]);
+    this.head(context, head, ...at);
+  }
+
   /** An arrow from where a head reads to the memory that it is put on, and a ring around that. */
-  settling(context, [fromX, fromY], head, name) {
+  settling(context, [fromX, fromY], head) {
     const { scene, focus, radius } = this;
     const [x, y] = this.onScreen(scene.address(scene.settledOn(focus.step, head)));
-    context.strokeStyle = Theme.colour(name);
+    context.strokeStyle = Theme.colour(headColour(READ_COLOURS, head));
     context.lineWidth = 2;
     disc(context, x, y, radius + 7 + 3 * head);
     context.stroke();
@@ -397,17 +397,4 @@ class KeySpace {
       context.stroke();
     }
   }
-}
-
-function disc(context, x, y, radius) {
-  context.beginPath();
-  context.arc(x, y, radius, 0, 2 * Math.PI);
-}
-
-function min(numbers) {
-  return numbers.reduce((one, other) => Math.min(one, other));
-}
-
-function max(numbers) {
-  return numbers.reduce((one, other) => Math.max(one, other));
 }

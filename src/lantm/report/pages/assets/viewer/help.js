@@ -1,0 +1,84 @@
+// What marks, keys and mouse mean.
+
+/** What the marks in the key space mean. */
+function legend(machines) {
+  const scenes = machines.flatMap(({ problems }) => problems.flatMap(({ scene, training }) => scene ?? training?.[0].scene ?? []));
+  const settles = scenes.some((scene) => scene.settles) || machines.some(({ machine }) => machine && machine.config.settle_reads);
+  const settling = [
+    element("span", { class: "of-read" }, "◎ settles here"),
+    element("span", { class: "of-read" }, "○ read without settling"),
+  ];
+  return element(
+    "span",
+    { class: "legend" },
+    element("span", { class: "of-write" }, "○ written"),
+    element("span", { class: "of-read" }, "● read for the answer"),
+    ...(settles ? settling : []),
+    element("span", { class: "of-wrong" }, "✕ first mistake"),
+  );
+}
+
+/**
+ * Keys for the whole page, or where `inside` is given only while the mouse or the focus is there; those that a list or
+ * a button uses itself are left to it.
+ */
+function listenToKeys(viewer, inside = null) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = event.target;
+    if (inside && !inside.matches(":hover, :focus-within") && event.key.toLowerCase() !== "t") return;
+    const typing = at instanceof HTMLInputElement && at.type !== "range";
+    const presses = at instanceof HTMLButtonElement || (at instanceof Element && at.matches("summary"));
+    if (typing || at instanceof HTMLSelectElement || (presses && event.key === " ")) return;
+    if (event.key.toLowerCase() === "t") Theme.toggle();
+    else if (!viewer.key(event)) return;
+    event.preventDefault();
+  });
+  // A button that was clicked would go on taking the space bar for itself.
+  document.addEventListener("click", (event) => {
+    const button = event.target instanceof Element ? event.target.closest("button") : null;
+    if (button && event.detail) button.blur();
+  });
+}
+
+function helpDialog() {
+  const keys = [
+    ["← →", "a step back or on; with shift, ten"],
+    ["↑ ↓", "through training, where its epochs were recorded"],
+    ["space", "play, stop"],
+    ["Home End", "to the beginning, to the end"],
+    ["A", "to the start of the answer"],
+    ["M", "to the first mistake"],
+    ["C", "two machines side by side"],
+    ["T", "light or dark"],
+  ];
+  const list = element("dl");
+  for (const [key, meaning] of keys) {
+    const names = element("dt");
+    for (const name of key.split(" ")) names.append(element("kbd", {}, name), " ");
+    list.append(names, element("dd", {}, meaning));
+  }
+  const close = element("button", { type: "button" }, "Close");
+  const dialog = element(
+    "dialog",
+    { id: "help", "aria-labelledby": "help-title" },
+    element("h2", { id: "help-title" }, "How to look around"),
+    list,
+    element(
+      "p",
+      {},
+      "Point at a symbol to see its read and its write; click to stay there. In the key space the wheel zooms and " +
+        "dragging moves; a double click shows everything again. What a step reads reaches the machine in the next " +
+        "step, so a symbol is answered from the reading of the step before it.",
+    ),
+    element(
+      "p",
+      {},
+      "A machine that runs in this page takes problems of yours: type one and press enter. Drag a head in the key space " +
+        "off its way and play on to see whether it finds back; under “What if” heads stop settling and gates are held.",
+    ),
+    element("p", {}, close),
+  );
+  close.addEventListener("click", () => dialog.close());
+  return dialog;
+}
