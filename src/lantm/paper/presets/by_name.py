@@ -5,7 +5,7 @@ from typing import Any
 
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.paper.presets.exact import EXACT, exact_lengths, exact_machine
+from lantm.paper.presets.exact import exact_lengths, exact_machine, exact_recipe
 from lantm.paper.presets.heads import with_robust_heads
 from lantm.paper.presets.peers import PEERS, peer
 from lantm.paper.presets.programs import programs
@@ -75,9 +75,8 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
     if recipe == "exact":
         if not isinstance(machine, LantmConfig):
             raise LantmError("the recipe exact is for machines with a memory, not for lstm: use paper or robust")
-        return Experiment(
-            task, known, exact_machine(machine), EXACT, recipe_name=recipe, seeds=10, lengths=exact_lengths(task)
-        )
+        training, lengths = exact_recipe(task), exact_lengths(task)
+        return Experiment(task, known, exact_machine(machine), training, recipe_name=recipe, seeds=10, lengths=lengths)
     if recipe == "tuned":
         if not isinstance(machine, LstmConfig):
             raise LantmError(f"the recipe tuned is for the models that {model} is compared with: use robust or exact")
