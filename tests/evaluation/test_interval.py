@@ -1,8 +1,10 @@
-"""Wilson's interval, against its definition: the shares that the counted one does not refute."""
+"""Intervals: Wilson's against its definition, and for batches of one length how often they hold the true score."""
 
+import numpy as np
 import pytest
 
-from lantm.evaluation import wilson
+from lantm.evaluation import Marks, Scores, clustered, wilson
+from lantm.tasks import Lengths
 
 
 @pytest.mark.parametrize(("right", "problems"), [(0, 10), (3, 10), (50, 64), (127, 128), (128, 128)])
@@ -18,3 +20,48 @@ def test_the_bounds_are_just_not_refuted(right: int, problems: int) -> None:
 
 def test_nothing_is_known_of_no_problems() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("fails_beyond", [3, 32, 60], ids=["low", "middle", "high"])
+def test_it_holds_the_true_score_in_95_of_100_draws(fails_beyond: int) -> None:
+    """A machine that fails beyond a length, with 100 batches of 32 problems of one length each: Wilson's fails."""
+    draws, random = 2000, np.random.default_rng(0)
+    chances = 1 / (1 + np.exp(np.arange(1, 64) - fails_beyond))
+    right = random.binomial(32, chances[random.integers(0, 63, (draws, 100))])
+    truth = chances.mean()
+
+    def coverage(intervals: list[tuple[float, float]]) -> float:
+        return float(np.mean([low <= truth <= high for low, high in intervals]))
+
+    assert 0.93 < coverage([clustered(batches, 32) for batches in right]) < 0.97
+    assert coverage([wilson(int(batches.sum()), 3200) for batches in right]) < 0.5
+
+
+def test_batches_that_have_nothing_in_common_are_as_good_as_problems() -> None:
+    random = np.random.default_rng(0)
+    for share in (0.1, 0.5):
+        widths = []
+        for _ in range(200):
+            right = random.binomial(32, share, 100)
+            (low, high), (least, most) = clustered(right, 32), wilson(int(right.sum()), 3200)
+            widths.append((high - low) / (most - least))
+        assert np.mean(widths) == pytest.approx(1.03, abs=0.03)
+
+
+def test_all_right_and_none() -> None:
+    """The rule of three, for batches: of 100 without a mistake, up to 3 or 4 of 100 lengths may be wrong."""
+    low, high = clustered(np.full(100, 32), 32)
+    assert high == 1
+    assert 1 - 4 / 100 < low < 1 - 3 / 100
+    assert clustered(np.zeros(100, int), 32) == pytest.approx((0, 1 - low))
+    assert clustered(np.array([32]), 32)[0] < 0.3, "one batch is one length"
+
+
+def test_scores_know_whether_lengths_differ() -> None:
+    right = np.array([[[4, 4], [0, 0], [4, 4], [4, 4]]])
+    marks = Marks(right, np.full_like(right, 4), right)
+    one, several = Scores.of(Lengths(4, 4), marks), Scores.of(Lengths(2, 4), marks)
+    np.testing.assert_allclose(one.intervals, [100 * np.array(wilson(6, 8))])
+    np.testing.assert_allclose(several.intervals, [100 * np.array(clustered(np.array([2, 0, 2, 2]), 2))])
+    assert several.intervals[0, 0] < one.intervals[0, 0]
+    np.testing.assert_allclose(several.among(np.array([0])).intervals, several.intervals)

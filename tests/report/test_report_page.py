@@ -52,6 +52,9 @@ def test_what_it_says(text: str, trained) -> None:
     for row in data["rows"]:
         low, high = row["interval"]
         assert 0 <= low <= row["coarse"] <= high <= 100
+        assert row["best_seed"] == data["best"], "of the machine that is shown"
+        for name in ("coarse", "interval", "fine", "first_error"):
+            assert row[name] == row[f"{name}_by_seed"][data["best"]]
     by_length = data["byLength"]
     assert by_length["lengths"] == [1, 2, 3, 4, 6, 8, 12, 16]
     assert by_length["problems"] == 128

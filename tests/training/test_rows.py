@@ -9,6 +9,7 @@ from lantm.evaluation import Perplexity, Scores
 from lantm.paper.presets import preset
 from lantm.tasks import Lengths
 from lantm.training import Experiment, score_row, score_rows
+from lantm.training.rows import of_seed
 
 THREE = Scores(
     Lengths(2, 4),
@@ -30,6 +31,7 @@ def test_of_a_task() -> None:
         "lengths": [2, 4],
         "problems": 4,
         "coarse": 100.0,
+        "interval": [51.01, 100.0],
         "fine": 99.5,
         "median_coarse": 50.0,
         "median_fine": 75.0,
@@ -37,10 +39,26 @@ def test_of_a_task() -> None:
         "solved": 1,
         "first_error": None,
         "coarse_by_seed": [50.0, 100.0, 0.0],
+        "interval_by_seed": [[15.0, 85.0], [51.01, 100.0], [0.0, 48.99]],
         "fine_by_seed": [75.0, 99.5, 0.0],
         "first_error_by_seed": [0.125, None, 0.0],
         "best_seed": 1,
     }
+
+
+def test_of_another_seed() -> None:
+    """All its figures, and their interval; an earlier version knew none, and over several lengths there is none."""
+    experiment = dataclasses.replace(preset("reverse", "lantm-softmax", "demo"), first_seed=5)
+    row = score_row(experiment, "2x", THREE)
+    other = of_seed(row, experiment, 0)
+    assert (other["coarse"], other["fine"], other["first_error"]) == (50.0, 75.0, 0.125)
+    assert (other["interval"], other["best_seed"], row["best_seed"]) == ([15.0, 85.0], 5, 6)
+    assert {name: other[name] for name in ("median_coarse", "coarse_by_seed")} == {
+        name: row[name] for name in ("median_coarse", "coarse_by_seed")
+    }
+    older = {name: value for name, value in row.items() if not name.startswith("interval")}
+    assert of_seed(older, experiment, 0)["interval"] is None
+    assert of_seed(older | {"lengths": [4, 4]}, experiment, 0)["interval"] == [15.0, 85.0]
 
 
 def test_of_a_text() -> None:

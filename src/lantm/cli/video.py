@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
 def _best_recorded(trained: Trained) -> int:
     """The recorded seed with the best test."""
     recorded = trained.experiment.recorded
-    return recorded[int(trained.merits[: len(recorded)].argmax())] if recorded else trained.seeds[0]
+    return next((trained.seeds[at] for at in trained.ranked if trained.seeds[at] in recorded), trained.seeds[0])
 
 
 def _reel(trained: Trained, seed: int, every: int) -> Reel:

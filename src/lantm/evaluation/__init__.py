@@ -12,8 +12,8 @@ from lantm.evaluation.examiner import (
     reporting,
     side_by_side,
 )
-from lantm.evaluation.interval import wilson
-from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, merits, rounded
+from lantm.evaluation.interval import clustered, wilson
+from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, from_best, merits, rounded
 from lantm.evaluation.perplexity import Perplexity
 from lantm.evaluation.recording import Approach, Heads, Memories, Recording, approach, record, stride
 from lantm.evaluation.scores import Marks, Scores, mark
@@ -47,6 +47,8 @@ __all__ = [
     "approach",
     "best_seed",
     "choosing",
+    "clustered",
+    "from_best",
     "mark",
     "merits",
     "predict",

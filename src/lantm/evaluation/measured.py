@@ -56,6 +56,15 @@ def merits(tests: Sequence[Measured], select_by: Score, shorter_first: bool = Fa
     return np.asarray(merit, np.float32)
 
 
+def from_best(merits: Float[np.ndarray, " seeds"]) -> list[int]:
+    """The indices of the seeds from the best merit to the worst; the earlier one wins a tie.
+
+    Everything that shows a machine of a run shows the first: solve, trace, view, video, reports, saved files.
+    """
+    ranked: list[int] = np.argsort(-np.nan_to_num(merits, nan=-np.inf), kind="stable").tolist()
+    return ranked
+
+
 def best_seed(tests: Sequence[Measured], select_by: Score) -> int:
     """The index of the seed with the best mean over the tests; the other score breaks ties."""
     first, second = np.mean([test.ranking(select_by) for test in tests], axis=0)

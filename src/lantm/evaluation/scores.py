@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from lantm.evaluation.interval import clustered, wilson
 from lantm.evaluation.measured import SOLVED, Measured, Score, rounded
 from lantm.tasks import Lengths
 
@@ -47,6 +48,8 @@ class Scores(Measured):
     fine: Float[np.ndarray, " seeds"]  # percent
     first_error: Float[np.ndarray, " seeds"]  # median over wrong answers, as a fraction of the answer; or nan
     problems: int
+    by_batch: Int[np.ndarray, "seeds batches"] | None = None
+    """Whole answers right in every batch, if the problems of a batch share a length that others do not have."""
     kinds: dict[str, Float[np.ndarray, " seeds"]] = dataclasses.field(default_factory=dict)
     """Coarse scores by kind, if the problems are hard ones; nan where no problem is of the kind."""
 
@@ -67,6 +70,7 @@ class Scores(Measured):
                 ]
             ),
             problems=right.shape[1],
+            by_batch=None if lengths.count == 1 else whole.reshape(marks.right.shape).sum(axis=2),
         )
 
     def with_kinds(self, names: Sequence[str], kinds: Int[Array, "seeds batches batch"], marks: Marks) -> "Scores":
@@ -82,6 +86,15 @@ class Scores(Measured):
         return (self.coarse, self.fine) if select_by == "coarse" else (self.fine, self.coarse)
 
     @property
+    def intervals(self) -> Float[np.ndarray, "seeds 2"]:
+        """The 95% intervals of the coarse scores, in percent."""
+        if self.by_batch is None:
+            found = [wilson(coarse / 100 * self.problems, self.problems) for coarse in self.coarse]
+        else:
+            found = [clustered(right, self.problems // len(right)) for right in self.by_batch]
+        return 100 * np.array(found)
+
+    @property
     def solved(self) -> Bool[np.ndarray, " seeds"]:
         """Which seeds have a coarse score of 99% or more."""
         return self.coarse >= SOLVED
@@ -89,6 +102,7 @@ class Scores(Measured):
     def among(self, places: Int[np.ndarray, " some"]) -> "Scores":
         some: dict[str, Any] = {name: getattr(self, name)[places] for name in ("coarse", "fine", "first_error")}
         kinds = {name: coarse[places] for name, coarse in self.kinds.items()}
+        some["by_batch"] = None if self.by_batch is None else self.by_batch[places]
         return dataclasses.replace(self, **some, kinds=kinds)
 
     def by_seed(self, index: int) -> dict[str, float | None]:
@@ -96,10 +110,12 @@ class Scores(Measured):
 
     def figures(self, best: int) -> dict[str, Any]:
         first_errors = [rounded(place, 4) for place in self.first_error]
+        intervals = np.round(self.intervals, 2).tolist()
         return {
             "lengths": [self.lengths.smallest, self.lengths.largest],
             "problems": self.problems,
             "coarse": round(float(self.coarse[best]), 2),
+            "interval": intervals[best],
             "fine": round(float(self.fine[best]), 2),
             "median_coarse": round(float(np.median(self.coarse)), 2),
             "median_fine": round(float(np.median(self.fine)), 2),
@@ -107,6 +123,7 @@ class Scores(Measured):
             "solved": int(np.sum(self.solved)),
             "first_error": first_errors[best],
             "coarse_by_seed": [round(float(c), 2) for c in self.coarse],
+            "interval_by_seed": intervals,
             "fine_by_seed": [round(float(f), 2) for f in self.fine],
             "first_error_by_seed": first_errors,
             **({"kinds": {name: rounded(c[best], 2) for name, c in self.kinds.items()}} if self.kinds else {}),

@@ -27,6 +27,7 @@ from lantm.evaluation import (
     TextExaminer,
     Verification,
     Watch,
+    from_best,
     record,
     reporting,
     side_by_side,
@@ -122,9 +123,14 @@ class Trained:
         return self.experiment.seed_numbers
 
     @property
+    def ranked(self) -> list[int]:
+        """The indices of the seeds, from the one with the best periodic test to the one with the worst."""
+        return from_best(self.merits)
+
+    @property
     def best_index(self) -> int:
         """The index of the seed with the best periodic test. Everything that shows one machine uses it."""
-        return int(np.argmax(self.merits))
+        return self.ranked[0]
 
     @property
     def best(self) -> "Trained":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lantm.errors import LantmError
-from lantm.evaluation import SOLVED, Draw, Scores, record, wilson
+from lantm.evaluation import SOLVED, Draw, Scores, record
 from lantm.files import write_whole
 from lantm.randomness import EVALUATE
 from lantm.report.diagnosis import diagnose
@@ -24,7 +24,8 @@ from lantm.report.pages.viewer import SCRIPTS, STYLES, Machine, present, sampled
 from lantm.report.pages.weights import pack_machine
 from lantm.tasks import Lengths, Task
 from lantm.trained import Trained
-from lantm.training import Experiment, Row
+from lantm.training import Experiment
+from lantm.training.rows import of_seed
 
 REPORT = "report.html"
 PROBLEMS = 128  # per length: all lengths together take about as long as two epochs of training
@@ -59,7 +60,7 @@ def report_page(trained: Trained) -> str:
     assert trained.history is not None
     summary = trained.folder.summary()
     by_length = _scores_by_length(trained, task) if isinstance(task, Task) else []
-    ranked = np.argsort(-trained.merits, kind="stable").tolist()
+    ranked = trained.ranked
     shown = [ranked[0], ranked[-1]] if len(ranked) > 1 else [ranked[0]]
     exhibits, first = _exhibits(trained, shown, by_length)
     title = trained.folder.path.resolve().name
@@ -72,7 +73,7 @@ def report_page(trained: Trained) -> str:
         "worst": ranked[-1],
         "epoch": trained.epoch,
         "epochs": experiment.recipe.epochs,
-        "rows": [_with_interval(row) for row in summary.get("rows", [])],
+        "rows": [of_seed(row, experiment, ranked[0]) for row in summary.get("rows", [])],
         "byLength": _length_curves(by_length, task) if by_length else None,
         "loss": loss_curves(trained.history),
         "tests": curves_of_tests(trained.history),
@@ -100,25 +101,14 @@ def _scores_by_length(trained: Trained, task: Task) -> list[Scores]:
 
 
 def _length_curves(by_length: list[Scores], task: Any) -> dict[str, Any]:
-    intervals = [
-        [wilson(share / 100 * scores.problems, scores.problems) for share in scores.coarse] for scores in by_length
-    ]
     return {
         "lengths": [scores.lengths.largest for scores in by_length],
         "trained": [task.train_lengths.smallest, task.train_lengths.largest],
         "problems": by_length[0].problems,
         "coarse": np.round([scores.coarse for scores in by_length], 2).T.tolist(),
         "fine": np.round([scores.fine for scores in by_length], 2).T.tolist(),
-        "intervals": np.round(100 * np.array(intervals), 2).transpose(1, 0, 2).tolist(),
+        "intervals": np.round([scores.intervals for scores in by_length], 2).transpose(1, 0, 2).tolist(),
     }
-
-
-def _with_interval(row: Row) -> Row:
-    """A row of scores with the interval of the best seed's coarse score; perplexities have none."""
-    if "coarse" not in row:
-        return row
-    low, high = wilson(row["coarse"] / 100 * row["problems"], row["problems"])
-    return row | {"interval": [round(100 * low, 2), round(100 * high, 2)]}
 
 
 def _exhibits(trained: Trained, shown: list[int], by_length: list[Scores]) -> tuple[list[dict[str, Any]], int]:
@@ -157,7 +147,7 @@ def _in_words(index: int, by_length: list[Scores]) -> str:
     if not failed:
         return f"It solves every length that was tried, up to {solved[-1]}."
     scores = failed[0]
-    low, high = (100 * bound for bound in wilson(scores.coarse[index] / 100 * scores.problems, scores.problems))
+    low, high = scores.intervals[index]
     begins = "It solves no length that was tried. "
     if solved:
         begins = f"It solves length {solved[0]}" + (f" to {solved[-1]}. " if len(solved) > 1 else ". ")

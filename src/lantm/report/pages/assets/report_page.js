@@ -39,7 +39,7 @@ function tiles(data) {
       element("span", { class: "quiet" }, `${row.scale}, ${low === high ? `length ${low}` : `lengths ${low} to ${high}`}`),
       element("strong", {}, `${row.solved} of ${row.seeds}`),
       element("span", {}, row.seeds === 1 ? "seed solves it" : "seeds solve it"),
-      element("span", { class: "quiet" }, `best seed ${row.coarse.toFixed(1)}% (${row.interval[0].toFixed(1)} to ${row.interval[1].toFixed(1)})`),
+      element("span", { class: "quiet" }, `best seed ${row.coarse.toFixed(1)}%${row.interval ? ` (${row.interval[0].toFixed(1)} to ${row.interval[1].toFixed(1)})` : ""}`),
     );
   });
   return element("div", { class: "tiles" }, ...made);
@@ -66,7 +66,7 @@ function scoreTable(data) {
       row.lengths[0] === row.lengths[1] ? row.lengths[0] : `${row.lengths[0]}–${row.lengths[1]}`,
       row.problems.toLocaleString("en"),
       `${row.coarse.toFixed(1)}%`,
-      `${row.interval[0].toFixed(1)}–${row.interval[1].toFixed(1)}%`,
+      row.interval ? `${row.interval[0].toFixed(1)}–${row.interval[1].toFixed(1)}%` : "not known",
       `${row.fine.toFixed(2)}%`,
       `${row.median_coarse.toFixed(1)}%`,
       `${row.median_fine.toFixed(2)}%`,
