@@ -34,7 +34,7 @@ def draw_epoch(material: Material, seed: Int[Array, ""], epoch: Int[Array, ""]) 
     """The problems of an epoch, as training draws them, and a number that depends on all of them."""
 
     def step(total: Array, at: Array) -> tuple[Array, None]:
-        batch = material.lessons.take(material.data, seed, epoch, at)
+        batch = material.lessons.take(material.data, seed, epoch, at, None).problems
         return total + sum(jnp.sum(leaf, dtype="int32") for leaf in jax.tree.leaves(batch)), None
 
     return lax.scan(step, jnp.zeros((), jnp.int32), jnp.arange(material.batches))[0]

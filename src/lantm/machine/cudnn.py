@@ -61,7 +61,7 @@ def serves(backend: Backend, layers: int, dtype: Any) -> bool:
 def _unserved(dtype: Any) -> str | None:
     """Why cuDNN cannot run an LSTM here."""
     device, config = current_device(), jax.config
-    if device.platform != "gpu" or "nvidia" not in device.device_kind.lower() or _RNN.gpu_rnn is None:
+    if device.platform != "gpu" or "nvidia" not in device.device_kind.lower() or getattr(_RNN, "gpu_rnn", None) is None:
         return f"it runs on a GPU of NVIDIA, and JAX's default device is {device.device_kind}"
     if dtype != jnp.float32:
         return f"it computes in float32, not in {jnp.dtype(dtype)}"
