@@ -89,7 +89,7 @@ def test_a_long_training_is_known_to_be_one(small: Experiment) -> None:
 
 
 @pytest.mark.thorough  # it compiles; what is refused does not depend on a factor of two
-@pytest.mark.parametrize("model", ["lantm-invnorm", "lstm"])
+@pytest.mark.parametrize("model", ["lantm-invnorm", "lstm", "ram", "ntm", "tape-rnn", "transformer"])
 def test_estimates_are_about_what_the_compiler_plans(model: str) -> None:
     experiment = preset("copy", model, "paper")
     task, recipe = experiment.build_task(), experiment.recipe

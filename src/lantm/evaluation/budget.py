@@ -44,10 +44,11 @@ def model_shapes(machine: Config, vocabulary: int) -> Any:
 
 def run_size(model: Any, problems: int, steps: int, kept: int = ANSWERING) -> int:
     """The bytes that running a model of these shapes takes, for so many problems side by side."""
+    besides: int = 4 * model.config.kept_per_step(steps, kept == LEARNING) * problems * steps
     if kept == ANSWERING and steps >= LONG and on_cpu():
-        return _THROUGH_THE_INDEX * problems * steps
+        return _THROUGH_THE_INDEX * problems * steps + besides
     outputs: int = sum(leaf.shape[-1] for leaf in jax.tree.leaves(model) if leaf.ndim >= 2)
-    return 4 * kept * outputs * problems * steps
+    return 4 * kept * outputs * problems * steps + besides
 
 
 def at_once(machines: int) -> int:

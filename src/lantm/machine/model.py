@@ -59,6 +59,10 @@ class Config(abc.ABC):
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Model":
         """A model with fresh weights."""
 
+    def kept_per_step(self, steps: int, learning: bool) -> int:
+        """The numbers that a run of so many steps keeps for each, besides the outputs of the model's matrices."""
+        return 0
+
 
 class Model(eqx.Module):
     """A machine that reads symbols and answers with symbols.

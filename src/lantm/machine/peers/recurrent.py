@@ -72,6 +72,12 @@ class MemoryConfig(Config, Step):
     # What follows from it.
 
     @final
+    def kept_per_step(self, steps: int, learning: bool) -> int:
+        """To learn, the memory before every step is saved; of an input that takes half of the steps."""
+        memory = jax.eval_shape(lambda: self.empty(1, steps // 2 + 1))
+        return sum(leaf.size for leaf in jax.tree.leaves(memory)) if learning else 0
+
+    @final
     def step(
         self,
         weights: Weights,

@@ -61,6 +61,10 @@ class TransformerConfig(Config):
         """`transformer`."""
         return "transformer"
 
+    def kept_per_step(self, steps: int, learning: bool) -> int:
+        """Scores and weights of every position for all others, of one layer at a time; to learn, also on the way."""
+        return (8 if learning else 2) * self.heads * steps
+
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Transformer":
         """A model with fresh weights."""
         return Transformer(self, vocabulary, key)

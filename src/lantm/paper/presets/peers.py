@@ -27,8 +27,8 @@ _RATES: dict[ModelName, float] = {"ram": 0.01, "ram-tape": 0.01, "ntm": 0.002, "
 _TUNED_RATES: dict[ModelName, float] = {
     "ram": 0.005,
     "ram-tape": 0.005,
-    "ntm": 0.002,
-    "tape-rnn": 0.002,
+    "ntm": 0.005,
+    "tape-rnn": 0.005,
     "transformer": 0.0005,
 }
 
