@@ -27,6 +27,10 @@ EXACT: list[tuple[ModelName, str]] = [("lantm-invnorm", "exact"), ("lantm-softma
         ("bigramFlip[unit=bigrams]", 100, 7, 10, 7, 0.02),
         ("double", 50, 7, 14, 64, 0.02),
         ("addition", 50, 14, 14, 64, 0.01),
+        # Of the second paper, with its embeddings.
+        ("oddFirst", 50, 14, 14, 128, 0.02),
+        ("repeatCopy", 50, 14, 14, 128, 0.02),
+        ("prioritySort[data_symbols=10]", 50, 14, 14, 128, 0.02),
     ],
 )
 def test_the_papers_table(

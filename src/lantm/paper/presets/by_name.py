@@ -21,10 +21,12 @@ MODELS: tuple[ModelName, ...] = (*PAPER_MODELS, *PEERS)
 """All that can be trained by name."""
 RECIPES = ("paper", "robust", "exact", "tuned", *SECOND_RECIPES, "demo")
 
-# Differences from the defaults, which are those of copy.
+# Differences from the defaults, which are those of copy. Tasks of the second paper have its embeddings.
+_OF_SECOND_PAPER = ("oddFirst", "repeatCopy", "prioritySort")
 _SIZES: dict[str, dict[str, Any]] = {
     "bigramFlip": {"cells": 100},
     "addition": {"embedding": 14},
+    **{task: {"embedding": 14} for task in _OF_SECOND_PAPER},
 }
 _SOFTMAX_SIZES: dict[str, dict[str, Any]] = {
     "bigramFlip": {"embedding": 10},
@@ -33,6 +35,7 @@ _SOFTMAX_SIZES: dict[str, dict[str, Any]] = {
 _LSTM_SIZES: dict[str, dict[str, Any]] = {
     "double": {"embedding": 64},
     "addition": {"embedding": 64},
+    **{task: {"embedding": 128} for task in _OF_SECOND_PAPER},
 }
 _RATES = {"addition": 0.01}
 
