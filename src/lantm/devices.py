@@ -1,9 +1,9 @@
 """Many seeds as one program: a leading axis that is mapped over and distributed over all local devices.
 
-All seeds run the same program in step, so they share the lengths of their problems; everything else random depends on
-a seed alone. On a CPU the same command repeats bit for bit; beside other seeds, in another program, a seed's results
-may differ in rounding. On a GPU even the same command agrees only up to rounding, which training amplifies
-(docs/reproduction.md).
+All seeds run the same program in step, so they share the lengths of their problems; where a curriculum follows what
+each has learnt, they all run for as many steps as the longest. Everything else random depends on a seed alone. On a CPU
+the same command repeats bit for bit; beside other seeds, in another program, a seed's results may differ in rounding.
+On a GPU even the same command agrees only up to rounding, which training amplifies (docs/reproduction.md).
 """
 
 import contextlib

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import pathlib
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import numpy as np
@@ -12,7 +12,9 @@ import pytest
 import lantm
 from lantm.cli import main
 from lantm.errors import LantmError
+from lantm.grids import read_sweep
 from lantm.machine import NtmConfig, TransformerConfig
+from lantm.machine.peers.transformer import Positions
 from lantm.paper import MODELS, PAPER_MODELS, make_experiment, preset
 from lantm.training import Experiment, RunFolder, train
 
@@ -57,6 +59,12 @@ def test_commands_take_a_peer(tmp_path: pathlib.Path, capsys: pytest.CaptureFixt
     saved = tmp_path / "peer.safetensors"
     lantm.load(run).best.save(saved)
     assert lantm.load(saved).experiment.machine == RunFolder.open(run).experiment().machine
+
+
+def test_the_sweep_over_positions_can_be_read() -> None:
+    points = read_sweep(pathlib.Path(__file__).parents[2] / "examples" / "positions.toml").points()
+    tried = {point.experiment.machine.positions for point in points}
+    assert tried == set(get_args(Positions))
 
 
 def test_info_counts_parameters_and_the_page_has_them(capsys: pytest.CaptureFixture[str]) -> None:
