@@ -224,7 +224,7 @@ def test_solve(lantm, trained) -> None:
     assert result["seed"] in range(4)
     assert json.loads(lantm("solve", trained.folder.path, "hello", "--seed", 2, "--json").out)["seed"] == 2
     text = lantm("solve", trained.folder.path, "a [b]").out
-    assert text.startswith("problem\ncopy\n  a [b]\n=\na [b]$\nLANTM prediction\n"), "brackets are no markup"
+    assert text.startswith("problem\ncopy\n  a [b]\n=\na [b]∎\nLANTM prediction\n"), "brackets are no markup"
     assert "of 6 symbols are right" in text
 
 

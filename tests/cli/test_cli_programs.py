@@ -21,7 +21,7 @@ def test_answers(lantm, run: pathlib.Path) -> None:
     told = json.loads(lantm("solve", run, "b = 13; for x in range(2): b -= 68; print(b)", "--json").out)
     assert (told["expected"], told["symbols"], told["right"]) == ("-123", 5, False)
     shown = lantm("solve", run, "f=31;print(f-29)").out.splitlines()
-    assert shown[:6] == ["problem", "f=31", "print((f-29))", "=", "$2", "LSTM prediction"]
+    assert shown[:6] == ["problem", "f=31", "print((f-29))", "=", "∎2", "LSTM prediction"]
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_a_machine_that_ships_answers(lantm) -> None:
     assert said.status == 0
     lines = said.out.splitlines()
     assert lines[2] == "  hello, [world]"
-    assert lines[4] == lines[6] == "hello, [world]$"
+    assert lines[4] == lines[6] == "hello, [world]∎"
     assert lines[-1] == "right: hello, [world]"
 
 

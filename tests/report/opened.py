@@ -19,18 +19,6 @@ class Opened:
         """Waits until what was asked for is drawn."""
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
-    def narrow(self) -> None:
-        """Shows the page in a window as narrow as a telephone's."""
-        self.page.set_viewport_size({"width": 420, "height": 800})
-        self.settle()
-
-    def assert_one_below_the_other(self, *selectors: str) -> None:
-        """Parts of the page, in their order, do not overlap."""
-        boxes = [self.page.locator(selector).first.bounding_box() for selector in selectors]
-        for upper, lower, selector in zip(boxes, boxes[1:], selectors[1:], strict=False):
-            assert upper["height"] > 5, selectors
-            assert upper["y"] + upper["height"] <= lower["y"] + 1, selector
-
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)

@@ -90,7 +90,7 @@ def test_other_ways_through_the_memories(path: np.ndarray, way: str) -> None:
 
 def test_gates_that_leak() -> None:
     said = words(acting.copying(20, step_gate=0.05))
-    assert "The read step gate leaks while it answers: it is open by 5.0% (median), 5.0% at most." in said
+    assert "The read action gate leaks while it answers: it is open by 5.0% (median), 5.0% at most." in said
     recording = acting.copying(20)
     gates = recording.heads.key_gates.copy()
     gates[:21, 1] = 0.9

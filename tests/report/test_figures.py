@@ -256,7 +256,7 @@ def test_arithmetic_is_worked_out(tmp_path: pathlib.Path) -> None:
     recording = worked([4, 3, 9, 2, 0, 4], [7, 0, 5, 0, 12], "addition")
     answer = drawn(recording, tmp_path, "answer", "addition")
     lines = [answer.text(name) for name in answer.names(r"worked-0-\d")]
-    assert lines == ["  423", "+ 094", "$0517", "$0507", "   * "]
+    assert lines == ["  423", "+ 094", "∎0517", "∎0507", "   * "]
 
 
 def test_long_arithmetic_is_folded(tmp_path: pathlib.Path) -> None:
@@ -272,8 +272,8 @@ def test_long_arithmetic_is_folded(tmp_path: pathlib.Path) -> None:
     total = f"{x + y:0401d}"
     assert lines[0].strip() == f"{x:0400d}"
     assert lines[1] == f"+ {y:0400d}"
-    assert lines[2] == f"${total}"
-    assert lines[3] == "$" + 401 * "0"
+    assert lines[2] == f"∎{total}"
+    assert lines[3] == "∎" + 401 * "0"
     assert lines[4] == " " + "".join(" " if digit == "0" else "*" for digit in total)
 
 

@@ -28,9 +28,9 @@ def test_the_papers_addition() -> None:
         "  12073190535916485602949518287285",
         "+ 86090378999878149582784619496855",
         "=",
-        "$098163569535794635185734137784140",
+        "∎098163569535794635185734137784140",
         "LANTM prediction",
-        "$098163569535794635185734137784140",
+        "∎098163569535794635185734137784140",
         "diff",
         "_" * 34,
     ]
@@ -42,17 +42,17 @@ def test_the_papers_addition_with_mistakes() -> None:
     right = "6546773181603442580771303866863379302959060107624784946180377555"
     end = make_task("addition").end_of_output
     lines = worked("addition", f"{left} + {right}", {64: end, 63: end, 62: end, 61: 1}).splitlines()
-    assert lines[4] == "$14098498303370909198524563491334088716570591865857906135350593092"
-    assert lines[6] == "$$$$18498303370909198524563491334088716570591865857906135350593092"
+    assert lines[4] == "∎14098498303370909198524563491334088716570591865857906135350593092"
+    assert lines[6] == "∎∎∎∎18498303370909198524563491334088716570591865857906135350593092"
     assert lines[8] == "_****" + "_" * 61
 
 
 def test_double() -> None:
     lines = worked("double", "829", {1: 0}).splitlines()
-    assert lines[1:] == ["2 x", "  829", "=", "$1658", "LANTM prediction", "$1608", "diff", "___*_"]
+    assert lines[1:] == ["2 x", "  829", "=", "∎1658", "LANTM prediction", "∎1608", "diff", "___*_"]
 
 
-@pytest.mark.parametrize(("name", "answer"), [("copy", "a [b]$"), ("reverse", "]b[ a$")])
+@pytest.mark.parametrize(("name", "answer"), [("copy", "a [b]∎"), ("reverse", "]b[ a∎")])
 def test_text_is_read_from_the_left(name: str, answer: str) -> None:
     lines = worked(name, "a [b]", {}).splitlines()
     assert lines[1:5] == [name, "  a [b]", "=", answer]
@@ -62,7 +62,7 @@ def test_text_is_read_from_the_left(name: str, answer: str) -> None:
 def test_symbols_without_a_character_are_marked_as_wide_as_they_are() -> None:
     task = make_task("copy")
     lines = worked("copy", "abc", {1: task.start}).splitlines()
-    assert lines[6] == "a<s>c$"
+    assert lines[6] == "a<s>c∎"
     assert lines[8] == "_***__"
     assert lines[4].index("c") == lines[6].index("c")
 
@@ -120,7 +120,7 @@ def test_a_long_text() -> None:
     assert lines[2].startswith("  abcdefghij")
     assert lines[2].endswith("abcdefghij")
     assert lines[4].startswith("jihgfedcba")
-    assert lines[4].endswith("cba$")
+    assert lines[4].endswith("cba∎")
     assert lines[8].count("*") == 1
 
 

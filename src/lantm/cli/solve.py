@@ -24,7 +24,7 @@ class Arguments:
     Text for copy, reverse, bigramFlip and oddFirst ("hello"), how often and what for repeatCopy ("3:hello"),
     priorities and values for prioritySort ("2:c 0:a 1:b"), a number for double ("829"), a sum for addition
     ("423 + 94"), a program for programs ("print((5*123))", which is compared with the grammar and never
-    executed). The answer is shown as the paper shows worked problems: `$` is the end symbol, `*` stands under
+    executed). The answer is shown as the paper shows worked problems: `∎` is the end symbol, `*` stands under
     what is wrong, and numbers have their most significant digit first. A machine that was trained on a text is given
     words, and guesses the next one.
 

@@ -151,7 +151,7 @@ def _gates(recording: Recording) -> list[str]:
         when, phase = (slice(start, None), "while it answers") if reads else (slice(1, start), "while it writes")
         count, number = (heads.read_heads, head) if reads else (heads.write_heads, head - heads.read_heads)
         who = f"{'read' if reads else 'write'}{f' {number + 1}' if count > 1 else ''}"
-        for kind, gates in (("key", heads.key_gates), ("step", heads.action_gates)):
+        for kind, gates in (("key", heads.key_gates), ("action", heads.action_gates)):
             values = gates[when, head]
             usual = float(np.median(values))
             shut = usual < 0.5

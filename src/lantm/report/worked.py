@@ -4,13 +4,13 @@
       423
     + 094
     =
-    $0517
+    ∎0517
     LANTM prediction
-    $0527
+    ∎0527
     diff
     ___*_
 
-Numbers have their most significant digit first, `$` is the end symbol, and `*` marks wrong digits. Lines that are too
+Numbers have their most significant digit first, `∎` is the end symbol, and `*` marks wrong digits. Lines that are too
 long for a width show their two ends and what is around the first mistake, digit under digit.
 """
 
@@ -18,9 +18,9 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lantm.report.marks import END
 from lantm.tasks import Double, NumberTask, Programs, Task
 
-_END = "$"
 _NARROWEST = 60  # columns: room for the ends of a line, its first mistake, and what is said of the rest
 
 
@@ -57,7 +57,7 @@ def work_out(
     """The same, line by line; lines of numbers have equal length, digit under digit. By default nothing is left out."""
     backwards = task.lowest_first if isinstance(task, NumberTask) else isinstance(task, Programs)
     names = {symbol: task.symbol_name(symbol) for symbol in {*inputs, *targets, *predicted}}
-    in_answers = names | {task.end_of_output: _END}
+    in_answers = names | {task.end_of_output: END}
     right, given = ([in_answers[symbol] for symbol in answer] for answer in (targets, predicted))
     if backwards:
         right, given = right[::-1], given[::-1]

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from lantm.evaluation import Recording
 from lantm.report.figures.canvas import QUIET, WIDTH, Look, heading, new_figure
+from lantm.report.marks import END
 from lantm.report.worked import work_out
 from lantm.tasks import NumberTask, Source
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _IN_A_LINE = 128  # symbols
 _WITH_NAMES = 40  # symbols in a line that are wide enough to be named
-_END = "⊣"
 _GOLDEN = 0.618034
 
 
@@ -65,7 +65,7 @@ def _draw_line(axes: "Axes", recording: Recording, task: Source, cut: slice, col
         if columns <= _WITH_NAMES:
             for at, symbol in enumerate(symbols):
                 shade = palette[symbol] @ [0.3, 0.59, 0.11]
-                name_of = _END if symbol == task.end_of_output else task.symbol_name(int(symbol))
+                name_of = END if symbol == task.end_of_output else task.symbol_name(int(symbol))
                 look: Look = {"ha": "center", "va": "center_baseline", "color": "black" if shade > 0.5 else "white"}
                 axes.text(first + at + 1, low + 0.5, name_of, fontsize=9 if len(name_of) == 1 else 5.5, **look)
     axes.add_patch(Rectangle((first + 0.5, 0.05), len(expected), 0.9, facecolor="#ececec", linewidth=0))
@@ -114,7 +114,7 @@ def draw_worked(recording: Recording, task: NumberTask, title: str, subtitle: st
     ]
     height = 0.75 + sum(len(block) + 0.7 for block in blocks) * step
     figure = new_figure(height=height)
-    note = "most significant digit first, $ ends a number"
+    note = f"most significant digit first, {END} ends a number"
     heading(figure, title, f"{subtitle}; {note}" + ("; * is wrong" if recording.wrong.size else ""))
     y = height - 0.72
     for number, block in enumerate(blocks):

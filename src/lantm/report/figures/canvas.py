@@ -20,7 +20,7 @@ PIXELS_AN_INCH = 200  # for high-resolution screens
 
 # Red, blue and yellow are the paper's. Colour-blind readers can distinguish all of these colours.
 WRITE = "#c1272d"
-READS = ("#0072b2", "#56b4e9", "#004a74", "#7a9cc6")
+READS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9")
 MISTAKE = "#f0e442"
 QUIET = "#8a8a8a"
 

@@ -1,4 +1,4 @@
-"""The gate plot: when heads took a new key or a new step, and when they kept their own."""
+"""The gate plot: when heads took a new key or a new action, and when they kept their own."""
 
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,10 @@ def draw_gates(recording: Recording, title: str, subtitle: str) -> "Figure":
         name = kind if count == 1 else f"{kind} {number + 1}"
         colour = READS[number % len(READS)] if reads else WRITE
         rows.append((f"{name} key", colour, heads.key_gates[:, head]))
-        rows.append((f"{name} step", colour, heads.action_gates[:, head]))
+        rows.append((f"{name} action", colour, heads.action_gates[:, head]))
     each = 0.62  # inches
     figure = new_figure(height=1.0 + each * len(rows))
-    heading(figure, title, subtitle)
+    heading(figure, title, f"{subtitle}; 1 takes the new key or action, 0 keeps the head's own")
     width, height = figure.get_size_inches()
     left = 0.95 if heads.keys.shape[1] == 2 else 1.1
     steps = np.arange(recording.steps)

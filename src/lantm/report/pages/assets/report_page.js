@@ -102,6 +102,7 @@ function byLength(data) {
 }
 
 function chartCard(title, note, chart) {
+  chart.querySelector("svg").setAttribute("aria-label", `${title}, ${note}`);
   return element("div", { class: "card chart-card" }, element("h3", {}, title), element("p", { class: "quiet" }, note), chart);
 }
 

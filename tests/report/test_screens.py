@@ -1,0 +1,124 @@
+"""Pages on every screen: from a telephone's to a large one, by mouse, touch and keyboard, light and dark, on paper."""
+
+from collections.abc import Callable
+from typing import Any
+
+import acting
+import pytest
+from opened import Opened
+from screens import accessibility_faults, faults
+
+import lantm
+from lantm.report.pages import report_page
+from lantm.report.pages.viewer import Machine, exhibit, viewer_page, written_problem
+
+Open = Callable[..., Opened]
+WINDOWS = ((360, 740), (800, 1000), (1280, 720), (1800, 1100))
+
+
+@pytest.fixture(scope="module")
+def view() -> str:
+    """Two machines that run, the first beside the second, and one that was recorded."""
+    machines = []
+    for name, problem in (("addition", "423 + 94"), ("copy", "hello")):
+        trained = lantm.load(name)
+        problems = [written_problem(trained.source, problem)]
+        machines.append(exhibit(Machine(name, trained.source, trained.model(), problems)))
+    machines.append(acting.machine("recorded", acting.scene(40, wrong=(3,))))
+    return viewer_page("a run", "machines that add and copy", machines, [0, 1], 0)
+
+
+@pytest.fixture(scope="module")
+def report(trained: Any) -> str:
+    return report_page(trained.machines)
+
+
+def test_a_view_fits_every_screen(open_page: Open, view: str) -> None:
+    page = open_page(view)
+    for details in page.page.locator(".what-if summary").all():
+        details.click()
+    found = [fault for window in WINDOWS for fault in faults(page, *window)]
+    page.press("c")  # one machine
+    found += [fault for window in WINDOWS for fault in faults(page, *window)]
+    assert found == []
+
+
+def test_a_report_fits_every_screen(open_page: Open, report: str) -> None:
+    page = open_page(report)
+    assert [fault for window in WINDOWS for fault in faults(page, *window)] == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_are_accessible(open_page: Open, view: str, report: str, dark: bool) -> None:
+    page = open_page(view, dark=dark)
+    page.page.locator(".what-if summary").first.click()
+    assert accessibility_faults(page) == []
+    page = open_page(report, dark=dark)
+    page.page.set_viewport_size({"width": 360, "height": 740})
+    assert accessibility_faults(page) == []
+
+
+def test_every_control_is_reached_by_the_keyboard(open_page: Open, view: str) -> None:
+    page = open_page(view)
+    page.press("c")
+    page.page.locator(".what-if").evaluate("one => (one.open = true)")
+    reached = set()
+    for _ in range(60):
+        page.page.keyboard.press("Tab")
+        reached.add(
+            page.page.evaluate(
+                "[...document.querySelectorAll('button, select, input, summary')].indexOf(document.activeElement)"
+            )
+        )
+    controls = page.page.evaluate(
+        """[...document.querySelectorAll("button, select, input, summary")].flatMap((one, at) =>
+            one.checkVisibility() && !one.disabled ? [at] : [])"""
+    )
+    assert set(controls) <= reached
+
+
+def test_a_finger_drags_a_head_and_scrolls_elsewhere(browser: Any, tmp_path: Any, view: str) -> None:
+    """A touch on a head is the page's, any other is the browser's."""
+    (tmp_path / "page.html").write_text(view, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    page.locator(".cell").first.wait_for()
+    taken = (
+        page.locator("canvas.keys")
+        .nth(1)
+        .evaluate(
+            """canvas => {
+            canvas.scrollIntoView({ block: "center" });
+            const box = canvas.getBoundingClientRect();
+            const touch = (x, y) => {
+                const one = new Touch({ identifier: 1, target: canvas, clientX: x, clientY: y });
+                const event = new TouchEvent("touchstart", { touches: [one], cancelable: true, bubbles: true });
+                canvas.dispatchEvent(event);
+                return event.defaultPrevented;
+            };
+            let count = 0;
+            const places = [];
+            for (let x = 5; x < box.width; x += 10) for (let y = 5; y < box.height; y += 10) places.push([x, y]);
+            for (const [x, y] of places) count += touch(box.left + x, box.top + y);
+            return [count, places.length];
+        }"""
+        )
+    )
+    context.close()
+    assert 0 < taken[0] < taken[1] / 10
+
+
+def test_on_paper(open_page: Open, view: str, report: str) -> None:
+    """Controls are left out, nothing is cut off at the side, and a dark screen prints dark on white."""
+    page = open_page(view, dark=True)
+    page.page.emulate_media(media="print")
+    page.page.set_viewport_size({"width": 780, "height": 1100})
+    page.settle()
+    assert page.page.locator(".controls, .desk, .buttons").first.is_hidden()
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 780
+    assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(247, 246, 243)"
+    page = open_page(report)
+    page.page.emulate_media(media="print")
+    assert page.page.locator(".viewer").is_hidden()
+    assert page.page.locator(".reason").first.is_visible()
