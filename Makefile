@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO ?= runs/demo
 PYTHONS := 3.11 3.12 3.13
 
-.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability audit gallery readme dist clean
+.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability audit gallery readme docs dist clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
@@ -61,13 +61,17 @@ gallery: $(VENV)/.figures
 readme: $(VENV)/.core
 	$(BIN)/python tools/readme.py
 
+# The documentation, in site/: opens from disk. A broken link or an undocumented public name fails.
+docs: $(VENV)/.docs
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/site.py
+
 # The wheel and the source archive, in dist/. A test (thorough) installs the wheel in an empty environment and uses it.
 dist: $(VENV)/.test
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 
 clean:
-	rm -rf $(VENV) $(PYTHONS:%=.venv-%) dist
+	rm -rf $(VENV) $(PYTHONS:%=.venv-%) dist build site
 
 # A stamp stands for what is installed; it is renewed when the pins change.
 $(VENV)/bin/python:
@@ -84,6 +88,10 @@ $(VENV)/.test: $(VENV)/.core
 
 $(VENV)/.figures: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[figures]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.core

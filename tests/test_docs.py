@@ -10,12 +10,14 @@ from lantm.cli import COMMANDS
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+MADE = ("play.html", "reference.md", "commands.md")  # by tools/site.py
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: pathlib.Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text()):
-        if not target.startswith("http"):
+        if not target.startswith("http") and target not in MADE:
             assert (page.parent / target).exists(), target
 
 
@@ -56,3 +58,22 @@ def test_the_figures_of_exact_are_those_that_were_measured() -> None:
     path = ROOT / "results" / "exact-figures.json"
     measured = json.loads(path.read_text())["figures"] if path.exists() else {}
     assert {f"exact-{name}.svg" for name in measured} == {drawn.name for drawn in (ROOT / "docs").glob("exact-*.svg")}
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run_from_top_to_bottom(
+    notebook: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """Their code without a kernel, which would take longer to start than to run."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": notebook.stem}
+    for cell in json.loads(notebook.read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []
+            exec(compile("".join(cell["source"]), notebook.name, "exec"), names)
+
+
+def test_links_of_notebooks_lead_somewhere() -> None:
+    for notebook in NOTEBOOKS:
+        for target in re.findall(r"\]\(([^)#\s]+)\)", notebook.read_text()):
+            assert target.startswith("http") or (notebook.parent / target).exists(), target
