@@ -51,7 +51,9 @@ def test_how_far_exact_goes(tables: Any, tmp_path: pathlib.Path) -> None:
     assert "results/sequences, 2026-11-15" in text
     assert "results/generalisation, 2026-11-15" in text
     further = lines(tables.further(tmp_path))
-    assert further[2:] == [["copy", "99.9/100.0", "-", "-", *["99.9/100.0"] * 3, "98.0", "2 of 2"]]
+    assert further[2:] == [
+        ["copy", "100/100 at 4x, 91/100 at 5x", "99.9/100.0", "-", "-", *["99.9/100.0"] * 3, "98.0", "2 of 2"]
+    ]
 
 
 def test_mechanisms(tables: Any, tmp_path: pathlib.Path) -> None:

@@ -20,6 +20,7 @@ from study_tables import (
 
 from lantm.grids.studies.mechanisms import VARIATIONS
 from lantm.grids.studies.sequences import TASKS
+from lantm.paper.figures import FURTHER
 
 NEAR = ("1x", "1x hard", "2x", "2x hard")  # of the study of sequences
 FAR = ("16x", "16x hard", "64x", "256x")  # of the study of generalisation
@@ -64,8 +65,9 @@ def further(root: pathlib.Path) -> str:
             tests = [row_of(result, scale) for scale in SCALES]
             solved = row_of(result, "16x")
             all_seeds = [cut_off(solved, "median_coarse"), f"{solved['solved']} of {solved['seeds']}"] if solved else []
-            rows.append([task, *map(ours, tests), *(all_seeds or [NOT_RUN, NOT_RUN])])
-    return results.table(["task", *SCALES, "median seed at 16x", "seeds that solve 16x"], rows)
+            theirs = [f"{one['coarse']}/{one['fine']} at {scale}x" for scale, one in FURTHER[task, model].items()]
+            rows.append([task, ", ".join(theirs), *map(ours, tests), *(all_seeds or [NOT_RUN, NOT_RUN])])
+    return results.table(["task", "the paper", *SCALES, "median seed at 16x", "seeds that solve 16x"], rows)
 
 
 def mechanisms(root: pathlib.Path) -> str:

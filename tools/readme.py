@@ -45,8 +45,6 @@ def demo() -> str:
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {
         "gallery": partial(gallery_pages.overview, ROOT),
-        "demo": demo,
-        "generalisation": partial(study_tables.generalisation, ROOT),
         "exact": partial(exact_tables.further, ROOT),
     },
     "docs/exact.md": {
@@ -61,6 +59,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/machine.md": {"bench": partial(bench_tables.everything, ROOT)},
     "docs/reproduction.md": {
         "sequences": partial(study_tables.sequences, ROOT),
+        "generalisation": partial(study_tables.generalisation, ROOT),
         "curves": partial(lstm_curves.table, ROOT),
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),
@@ -71,6 +70,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "places": partial(program_tables.places, ROOT),
         "drawing": partial(program_tables.drawing, ROOT),
     },
+    "docs/training.md": {"demo": demo},
     "docs/robust-recipe.md": {"robust": partial(study_tables.robust, ROOT)},
     "docs/geometries.md": {
         "costs": partial(geometry_tables.costs, ROOT),
@@ -102,7 +102,7 @@ def _result(name: str) -> dict[str, Any]:
 
 
 def _origin(path: str, record: dict[str, Any]) -> str:
-    return f"\n\n<sub>[{path}]({path}), {record['date'][:10]}, {record['device']}</sub>"
+    return f"\n\n<sub>[{path}](../{path}), {record['date'][:10]}, {record['device']}</sub>"
 
 
 def render(page: str, text: str) -> str:

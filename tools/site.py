@@ -60,6 +60,7 @@ NAVIGATION = {
         "Language": "language.md",
         "Gallery": "gallery.md",
     },
+    "Contributing": {"The source tree": "tree.md", "How it is written": "contributing.md"},
     "Reference": {"Names": "reference.md", "Commands": "commands.md", "Changes": "changes.md"},
 }
 
@@ -138,6 +139,8 @@ def main() -> None:
             shutil.copy(path, place)
     changes = (ROOT / "CHANGELOG.md").read_text()
     (SOURCE / "changes.md").write_text(linked(changes.replace("](docs/", "]("), pages))
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    (SOURCE / "contributing.md").write_text(linked(contributing.replace("](docs/", "]("), pages))
     (SOURCE / "reference.md").write_text(reference())
     (SOURCE / "commands.md").write_text(commands())
     with contextlib.redirect_stdout(io.StringIO()):
