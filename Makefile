@@ -63,7 +63,7 @@ readme: $(VENV)/.core
 
 # The documentation, in site/: opens from disk. A broken link or an undocumented public name fails.
 docs: $(VENV)/.docs
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/site.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/site_builder.py
 
 # The wheel and the source archive, in dist/. A test (thorough) installs the wheel in an empty environment and uses it.
 dist: $(VENV)/.test

@@ -11,7 +11,7 @@ from lantm.cli import COMMANDS
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
-MADE = ("play.html", "reference.md", "commands.md")  # by tools/site.py
+MADE = ("play.html", "reference.md", "commands.md")  # by tools/site_builder.py
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,0 +1,62 @@
+"""The site: pages of notebooks, links that lead out of docs/, names without a docstring, and what pages fetch."""
+
+import importlib
+import json
+import pathlib
+import sys
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("griffe", reason="needs lantm[docs]")
+TOOLS = pathlib.Path(__file__).parent.parent / "tools"
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> ModuleType:
+    monkeypatch.setattr(sys, "path", [str(TOOLS), *sys.path])
+    module = importlib.import_module("site_builder")
+    monkeypatch.setattr(module, "SOURCE", tmp_path / "source")
+    monkeypatch.setattr(module, "SITE", tmp_path / "site")
+    return module
+
+
+def test_every_public_name_is_documented(site: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert site.undocumented() == []
+    monkeypatch.setattr(site.public("Trained").members["scores"], "docstring", None)
+    monkeypatch.setattr(site.public("load"), "docstring", None)
+    assert site.undocumented() == ["Trained.scores", "load"]
+
+
+def test_a_method_may_have_the_docstring_of_the_one_it_implements(site: ModuleType) -> None:
+    step = site.public("Translation").members
+    assert any(not member.has_docstring for member in step.values() if member.is_function and member.is_public)
+
+
+def test_files_of_the_repository_are_copied(site: ModuleType) -> None:
+    docs = site.ROOT / "docs"
+    assert site.linked("[a](../examples/helix.py) [b](x.md)", docs) == "[a](files/examples/helix.py) [b](x.md)"
+    assert (site.SOURCE / "files/examples/helix.py").is_file()
+    assert site.linked("[a](../../examples/helix.py)", docs / "tutorials") == "[a](../files/examples/helix.py)"
+    with pytest.raises(SystemExit, match=r"links to examples/nothing\.py"):
+        site.linked("[a](../examples/nothing.py)", docs)
+
+
+def test_a_notebook_is_a_page(site: ModuleType, tmp_path: pathlib.Path) -> None:
+    cells = [{"cell_type": "markdown", "source": ["# T\n", "see [b](b.ipynb)"]}, {"cell_type": "code", "source": ["1"]}]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
+    text = site.linked(site.as_page(tmp_path / "a.ipynb"), site.ROOT / "docs" / "tutorials")
+    assert text.startswith("# T\nsee [b](b.md)\n\n[This page as a notebook](a.ipynb)")
+    assert text.endswith("```python\n1\n```")
+
+
+def test_a_page_that_fetches_something_is_an_error(site: ModuleType) -> None:
+    (site.SITE / "assets" / "javascripts").mkdir(parents=True)
+    page = site.SITE / "sub" / "page.html"
+    page.parent.mkdir()
+    page.write_text('<script src="https://unpkg.com/iframe-worker/shim"></script><a href="https://arxiv.org/">x</a>')
+    site.make_local()
+    assert '<script src="../assets/javascripts/iframe-worker.js">' in page.read_text()
+    page.write_text('<link rel="stylesheet" href="https://fonts.example/x.css">')
+    with pytest.raises(SystemExit, match="fetches https://fonts"):
+        site.make_local()
