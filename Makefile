@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO ?= runs/demo
 PYTHONS := 3.11 3.12 3.13
 
-.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability audit gallery readme docs dist clean
+.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability fuzz audit gallery readme docs dist clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
@@ -46,6 +46,11 @@ bench: $(VENV)/.bench
 reliability: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray]'
 	$(BIN)/python -m benchmarks.reliability
+
+# Files, arguments, texts and modules that are nearly right, for so many minutes: counted into results/fuzz.json.
+MINUTES ?= 30
+fuzz: $(VENV)/.test
+	$(BIN)/python -m benchmarks.fuzz --minutes $(MINUTES)
 
 # Known vulnerabilities of the pinned versions; says so where their database cannot be reached.
 audit: $(VENV)/.core

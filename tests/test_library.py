@@ -160,7 +160,7 @@ def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[lantm.Expe
     class AskedForError(Exception):
         pass
 
-    def stop(experiment: lantm.Experiment, folder: object, source: lantm.Task, *_: object) -> None:
+    def stop(experiment: lantm.Experiment, folder: object, source: lantm.Task, *_: object, **__: object) -> None:
         raise AskedForError(experiment, source)
 
     def ask(task: str | lantm.Task, **settings: Any) -> tuple[lantm.Experiment, lantm.Task]:

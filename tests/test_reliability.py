@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 
 def test_faults_are_survived(tmp_path: pathlib.Path) -> None:
     """A process of its own: what is killed in it is forked before JAX has begun its threads."""
-    small = "--kills 1 --inputs 240 --flips 40 --only kills power weights malformed"
+    small = "--kills 3 --pairs 1 --inputs 240 --flips 40 --only kills pairs power weights malformed"
     ended = subprocess.run(
         [sys.executable, "-m", "benchmarks.reliability", *small.split(), "--out", str(tmp_path / "counts.json")],
         cwd=ROOT,
@@ -24,7 +24,7 @@ def test_faults_are_survived(tmp_path: pathlib.Path) -> None:
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     faults = {one["fault"]: one for one in json.loads((tmp_path / "counts.json").read_text())["faults"]}
-    assert len(faults) == 8
+    assert len(faults) == 11
     assert all(one["tried"] == one["survived"] > 0 for one in faults.values())
     assert sum(one["tried"] for name, one in faults.items() if name.startswith("malformed")) == 240
 

@@ -16,12 +16,15 @@ from typing import Any
 RESULTS = pathlib.Path(__file__).parent.parent.parent / "results"
 # In a process of its own: it begins JAX, and this process has still to fork.
 _PROVENANCE = "import json; from lantm.provenance import provenance; print(json.dumps(provenance()))"
-FAULTS = ("kills", "diverging", "power", "weights", "unwritable", "malformed", "ray")
+FAULTS = ("kills", "pairs", "diverging", "power", "weights", "unwritable", "malformed", "ray")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability", description=__doc__)
-    parser.add_argument("--kills", type=int, default=50, help="moments at which a training is killed (default 50)")
+    parser.add_argument(
+        "--kills", type=int, default=100, help="kills, half of them in start-up and writes (default 100)"
+    )
+    parser.add_argument("--pairs", type=int, default=20, help="pairs of processes in one folder (default 20)")
     parser.add_argument("--inputs", type=int, default=10_000, help="malformed inputs in all (default 10,000)")
     parser.add_argument("--flips", type=int, default=1000, help="flipped bits (default 1,000)")
     parser.add_argument("--workers", type=int, default=3, help="Ray workers killed (default 3)")
@@ -54,7 +57,12 @@ def faults(chosen: argparse.Namespace, scratch: pathlib.Path) -> Iterator[Any]:
     base, begun = scratch / "uninterrupted", scratch / "begun"
     took = prepare(base, begun)
     if "kills" in chosen.only:
-        yield kills.killed(chosen.kills, base, took, scratch)
+        quarter = max(1, chosen.kills // 4)
+        yield kills.killed(max(1, chosen.kills - 2 * quarter), base, took, scratch)
+        yield kills.killed_at_start(quarter, base, scratch)
+        yield kills.killed_in_writes(quarter, base, scratch)
+    if "pairs" in chosen.only:
+        yield kills.paired(chosen.pairs, base, scratch)
     if "diverging" in chosen.only:
         yield kills.diverged(base, scratch)
     from benchmarks.reliability import cluster, files, malformed

@@ -88,12 +88,14 @@ class Child:
 def said_by(function: Callable[[], None], log: pathlib.Path) -> tuple[int, str]:
     """The status of a child that runs the function, and what it wrote to standard error."""
 
-    def run() -> None:
-        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-        function()
-
-    status = Child(run).wait()
+    status = Child(lambda: redirected(function, log)).wait()
     return status, log.read_text()
+
+
+def redirected(function: Callable[[], object], log: pathlib.Path) -> None:
+    """Runs the function with standard error in a file, from here on."""
+    os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    function()
 
 
 def train_in(

@@ -1,5 +1,6 @@
 """Where a result comes from: versions, commit, device and date."""
 
+import dataclasses
 import datetime
 import os
 import pathlib
@@ -10,9 +11,29 @@ from typing import Any
 import jax
 
 import lantm
+from lantm.records import make_record
 
 COMMIT = "LANTM_COMMIT"
 """The environment variable that names the commit where there is no checkout to ask."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Provenance:
+    """What a file says of the origin of a result; an older version may have said less."""
+
+    lantm: str | None = None
+    commit: str | None = None
+    jax: str | None = None
+    python: str | None = None
+    device: str | None = None
+    devices: int | None = None
+    date: str | None = None
+
+
+def read_provenance(values: Any, where: str) -> dict[str, Any]:
+    """The origin of a result as a file has it, checked; what else it says is kept."""
+    make_record(Provenance, values, where, others=True)
+    return dict(values)
 
 
 def provenance() -> dict[str, Any]:

@@ -1,6 +1,12 @@
-"""Records from JSON: what a file says, every field checked against its annotation."""
+"""Records from JSON: what a file says, every field checked against its annotation.
+
+Everything that is read from a file comes through here: experiments, sweeps, the notes of machines, rows of scores,
+summaries, where a result comes from, who holds a lock. A number has a largest size, so that no later computation
+meets one that no computer can use.
+"""
 
 import dataclasses
+import functools
 import reprlib
 import sys
 import types
@@ -11,6 +17,9 @@ from typing import Any, Literal, TypeVar
 from lantm.errors import LantmError
 
 T = TypeVar("T")
+
+LARGEST = 2**53
+"""The largest whole number in a file: beyond it, many programs that read JSON round."""
 
 
 def json_object(values: Any, kind: type, where: str) -> dict[str, Any]:
@@ -33,19 +42,27 @@ def drop_retired(values: dict[str, Any], retired: Mapping[str, Any], where: str)
     return {name: value for name, value in values.items() if name not in retired}
 
 
-def make_record(kind: type[T], values: Any, where: str) -> T:
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def make_record(kind: type[T], values: Any, where: str, others: bool = False) -> T:
     """An instance of a dataclass from JSON values, every field checked against its annotation.
 
-    A class with a static method `upgrade` is given the values of earlier versions by it.
+    A class with a static method `upgrade` is given the values of earlier versions by it. With `others`, fields that it
+    does not have are left out; otherwise they are a `LantmError`.
     """
     values = json_object(values, kind, where)
     if (upgrade := getattr(kind, "upgrade", None)) is not None:
         values = upgrade(values)
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # classes are hashable
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    if others:
+        values = {name: value for name, value in values.items() if name in fields}
     for name in values:
         if name not in fields:
-            raise LantmError(f"{where} has no field {name!r}: known are {', '.join(fields)}")
+            raise LantmError(f"{where} has no field {reprlib.repr(name)}: known are {', '.join(fields)}")
     for name, field in fields.items():
         if name not in values and field.default is field.default_factory is dataclasses.MISSING:
             raise LantmError(f"{where} lacks the field {name!r}")
@@ -81,10 +98,15 @@ def _fit(hint: Any, value: Any, where: str) -> Any:
         value = float(value) if fits else value
     elif hint is int:
         fits = isinstance(value, int) and not isinstance(value, bool)
+        if fits and abs(value) > LARGEST:
+            raise LantmError(f"{where} is {reprlib.repr(value)}: whole numbers go up to {LARGEST:,}")
+    elif hint is Any:
+        fits = True
     else:
         fits = isinstance(value, hint)
     if not fits:
         names = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
+        names |= {dict[str, Any]: "a JSON object"}
         expected = names.get(hint) or str(hint).replace("typing.", "")
         raise LantmError(f"{where} is {reprlib.repr(value)}, which is not {expected}")
     return value

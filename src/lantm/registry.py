@@ -18,6 +18,10 @@ Trust = bool | tuple[str, ...]
 """Which names of the form `module:Name` in a file may be imported: all, none, or these, which the user gave."""
 
 
+MODULES: set[str] = set()
+"""The modules of the user's that were imported by name: what they raise is not a fault of this package."""
+
+
 def imports_module(name: str) -> bool:
     """Whether making the object of this name imports a module of the user's.
 
@@ -134,6 +138,7 @@ class Registry(Generic[T]):
                 f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
                 "on Python's path and in the current folder"
             ) from error
+        MODULES.add(module.__name__)
         found = getattr(module, attribute, None)
         if found is None:
             raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}")

@@ -220,9 +220,9 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     epochs: list[int] = []
     save = RunFolder.save_checkpoint
 
-    def watched(self: RunFolder, epoch: int, learners: Any) -> None:
+    def watched(self: RunFolder, epoch: int, learners: Any, origin: Any) -> None:
         epochs.append(epoch)
-        save(self, epoch, learners)
+        save(self, epoch, learners, origin)
 
     monkeypatch.setattr(RunFolder, "save_checkpoint", watched)
     return epochs

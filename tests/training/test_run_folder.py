@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from lantm import weight_files
 from lantm.errors import LantmError
 from lantm.training import Experiment, Learner, RunFolder, load_learners, train
 from lantm.weight_files import named_arrays
@@ -164,20 +165,18 @@ def test_a_checkpoint_of_another_machine(copy_of_run: Copier) -> None:
     values = json.loads((folder.path / "experiment.json").read_text())
     values["experiment"]["machine"]["cells"] = 7
     (folder.path / "experiment.json").write_text(json.dumps(values))
-    with pytest.raises(LantmError, match=r"no usable checkpoint: .* holds another kind of machine"):
+    with pytest.raises(LantmError, match=r"a checkpoint of another experiment: machine\.cells was 6 and is now 7"):
         load(folder)
 
 
 def test_a_missing_and_an_additional_tensor(copy_of_run: Copier) -> None:
     folder = copy_of_run()
     newest = checkpoints(folder)[-1]
-    with safetensors.safe_open(newest, framework="numpy") as file:
-        metadata = file.metadata()
-    arrays = safetensors.numpy.load_file(newest)
+    notes, arrays = weight_files.read_notes(newest), safetensors.numpy.load_file(newest)
     bias = arrays.pop("model.readout.bias")
-    safetensors.numpy.save_file(arrays, newest, metadata)
+    weight_files.save(newest, arrays, notes)
     assert "lacks 'model.readout.bias'" in load(folder)[-1][0]
-    safetensors.numpy.save_file({**arrays, "model.readout.bias": bias, "wings": bias}, newest, metadata)
+    weight_files.save(newest, {**arrays, "model.readout.bias": bias, "wings": bias}, notes)
     assert "has 'wings' besides" in load(folder)[-1][0]
 
 
@@ -187,12 +186,12 @@ def test_a_missing_and_an_additional_tensor(copy_of_run: Copier) -> None:
 def test_lines_that_cannot_be_read_are_passed_over(tmp_path: pathlib.Path) -> None:
     folder = RunFolder(tmp_path)
     assert list(folder.metrics()) == []
-    folder.append_metrics([{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": None}])
+    folder.append_metrics([{"epoch": 1, "seed": 0, "loss": 0.5}, {"epoch": 2, "seed": 0, "loss": None}])
     with open(tmp_path / "metrics.jsonl", "ab") as file:
         file.write(b'[1]\n{"epoch": "x"}\n\xff\xfe\n{}\n' + b"[" * 100_000 + b'\n{"epoch": 3, "lo')
-    assert list(folder.metrics()) == [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": None}]
+    assert [row["loss"] for row in folder.metrics()] == [0.5, None]
     folder.forget_after(1)
-    assert (tmp_path / "metrics.jsonl").read_text() == '{"epoch": 1, "loss": 0.5}\n'
+    assert (tmp_path / "metrics.jsonl").read_text() == '{"epoch": 1, "seed": 0, "loss": 0.5}\n'
 
 
 def test_files_that_a_crash_cut_off_are_removed(tmp_path: pathlib.Path) -> None:
@@ -221,7 +220,7 @@ def test_the_last_epoch_of_the_metrics(trained, tmp_path: pathlib.Path) -> None:
     assert trained.folder.last_epoch() == 6
     folder = RunFolder(tmp_path)
     assert folder.last_epoch() == 0, "none yet"
-    folder.append_metrics([{"epoch": epoch, "note": "x" * 50} for epoch in range(1, 300)])
+    folder.append_metrics([{"epoch": epoch, "seed": 0, "note": "x" * 50} for epoch in range(1, 300)])
     with open(tmp_path / "metrics.jsonl", "ab") as file:
         file.write(b'{"epoch": 300, "lo')
     assert folder.last_epoch() == 299, "the last whole line"
@@ -239,5 +238,5 @@ def test_seconds(tmp_path: pathlib.Path) -> None:
 def test_summaries(tmp_path: pathlib.Path) -> None:
     folder = RunFolder(tmp_path)
     assert folder.summary() == {}
-    folder.write_summary({"rows": [1]})
-    assert folder.summary() == {"rows": [1]}
+    folder.write_summary({"rows": [], "more": 1})
+    assert folder.summary() == {"rows": [], "more": 1}

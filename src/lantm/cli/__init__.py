@@ -2,12 +2,12 @@
 
 import contextlib
 import importlib
-import os
 import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from lantm.cli.ending import prepare_output, status_after
 from lantm.errors import LantmError, LantmWarning
 from lantm.interrupt import ended_soon, leave
 
@@ -49,6 +49,14 @@ lantm COMMAND --help describes a command. Usage errors exit with status 2.
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        prepare_output()
+        return _run(arguments)
+    except BaseException as error:
+        return status_after(error)
+
+
+def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         commands = "\n".join(f"  {name:<12}{summary}" for name, summary in COMMANDS.items())
         print(_HELP.format(commands=commands), end="")
@@ -59,29 +67,12 @@ def main(arguments: list[str] | None = None) -> int:
 
         print(f"lantm {__version__}")
         return 0
-    try:
-        if command not in COMMANDS:
-            raise LantmError(f"unknown command {command!r}: known are {', '.join(COMMANDS)}")
-        module = importlib.import_module(f"lantm.cli.{command}")
-        importlib.import_module("lantm.devices").use_all_cores()
-        with _warnings_in_one_line():
-            return int(module.main(rest))
-    except LantmError as error:
-        return _refuse(str(error))
-    except KeyboardInterrupt:
-        print("lantm: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the output was closed, as in `lantm eval ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except OSError as error:  # a full disk, a folder without permission
-        return _refuse(str(error))
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
-            raise
-        return _refuse("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
-    except SystemExit as ending:  # --help, or the output of a table was closed
-        return int(ending.code or 0)
+    if command not in COMMANDS:
+        raise LantmError(f"unknown command {command!r}: known are {', '.join(COMMANDS)}")
+    module = importlib.import_module(f"lantm.cli.{command}")
+    importlib.import_module("lantm.devices").use_all_cores()
+    with _warnings_in_one_line():
+        return int(module.main(rest))
 
 
 @contextlib.contextmanager
@@ -99,12 +90,6 @@ def _warnings_in_one_line() -> Iterator[None]:
 
         warnings.showwarning = shown
         yield
-
-
-def _refuse(reason: str) -> int:
-    """Prints an error in one line; returns the exit status."""
-    print(f"lantm: {' '.join(reason.split())}", file=sys.stderr)
-    return 2
 
 
 def entry() -> None:

@@ -13,6 +13,7 @@ from typing import Any, get_origin
 
 import tyro
 
+from lantm.cli.ending import HelpShown
 from lantm.errors import LantmError
 
 
@@ -26,7 +27,7 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
     except SystemExit as ending:
         if not ending.code:  # --help
             print(_wrapped(said.getvalue()))
-            raise
+            raise HelpShown from None
         message = _in_one_line(said.getvalue(), arguments)
         raise LantmError(f"{message}; lantm {command} --help lists what there is") from None
 

@@ -16,6 +16,7 @@ class TrainingDisplay(Display):
         """Nothing is shown before it is entered."""
         super().__init__(console, TextColumn("{task.fields[epoch]}"), epoch="")
         self._lines = TestLines(experiment)
+        self.closed = False
 
     def update(self, progress: Progress) -> None:
         """Shows the progress of an epoch, and its result."""
@@ -26,8 +27,11 @@ class TrainingDisplay(Display):
             epoch=f"epoch {progress.epoch}/{progress.epochs}",
             status=self._lines.status(progress),
         )
-        for line in self._lines.of(progress):
-            self.say(line)
+        try:
+            for line in self._lines.of(progress):
+                self.say(line)
+        except (BrokenPipeError, SystemExit):  # nobody reads any more; the training has first to be saved
+            self.closed = True
 
 
 class TestLines:

@@ -11,6 +11,7 @@ from rich.console import Console
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse
+from lantm.errors import LantmError
 from lantm.evaluation import Mistake
 from lantm.report import first_mistake, shorten, worked_problem
 from lantm.tasks import Task
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "solve", arguments)
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
-    problem = sys.stdin.read().rstrip("\r\n") if chosen.problem == "-" else chosen.problem
+    problem = _given() if chosen.problem == "-" else chosen.problem
     solution = machines.solve(problem, chosen.seed)
     if chosen.json:
         result = {
@@ -83,6 +84,16 @@ def main(arguments: list[str]) -> int:
     say(console, f"wrong: {solution.symbols_right:,} of {len(solution.targets):,} symbols are right", "red")
     say(console, first_mistake(source, solution.targets, solution.symbols))
     return 0
+
+
+def _given() -> str:
+    """The problem on standard input."""
+    if sys.stdin is None:
+        raise LantmError("standard input is closed: give the problem as an argument")
+    try:
+        return sys.stdin.read().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise LantmError(f"standard input is no text: {error.reason}") from error
 
 
 def worked(machines: Trained, answered: Solution | Mistake, width: int | None) -> str:

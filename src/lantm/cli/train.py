@@ -83,7 +83,7 @@ class Arguments(Generic[Machine]):
     """Continue the run in this folder; takes no other settings than --data, --trust, and more --epochs for a run that
     is to be trained further."""
     trust: bool = False
-    """Import the modules that the run of --resume names as module:Name, which runs their code (docs/security.md)."""
+    """Import the modules that RUN or MACHINE names as module:Name, which runs their code (docs/security.md)."""
     json: bool = False
     """Print the final scores as JSON on standard output."""
 
@@ -201,7 +201,10 @@ def _train(
     trust = " --trust" if experiment.modules else ""
     again = f"continue with: {program()} train --resume {shlex.quote(str(folder.path))}{trust}"
     with interruptible(afterwards=again) as interrupted, TrainingDisplay(console, experiment) as display:
-        result = train(experiment, folder, source, resume, display.update, interrupted, display.warn, initial)
+        stop = lambda: interrupted() or display.closed  # noqa: E731
+        result = train(experiment, folder, source, resume, display.update, stop, display.warn, initial)
+    if display.closed and not result.complete:
+        raise BrokenPipeError(f"stopped after epoch {result.epoch} and saved; {again}")
     if not result.complete:
         say(console, f"stopped after epoch {result.epoch} and saved; {again}")
         return 130

@@ -12,6 +12,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
+from lantm.evaluation.examiner import check_problems
 from lantm.report import plain_table
 from lantm.trained import Trained, load_file, promote, usual_name, zoo
 from lantm.weight_files import SUFFIX
@@ -79,8 +80,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _add(chosen: AddArguments) -> int:
-    if chosen.problems < 1:
-        raise LantmError(f"problems is {chosen.problems}: give a whole number from 1 on")
+    check_problems(chosen.problems)
     run, shelf = open_trained(chosen.run, chosen.data, chosen.trust), chosen.shelf or zoo.SHELF
     name = chosen.name or usual_name(run.experiment)
     before = shelf / f"{name}{SUFFIX}"

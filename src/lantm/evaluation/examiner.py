@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Int
 
 from lantm.batch import Batch
 from lantm.devices import compiled_once, device_mesh, place
+from lantm.errors import LantmError
 from lantm.evaluation.answer import predict
 from lantm.evaluation.measured import Measured
 from lantm.evaluation.perplexity import Perplexity, piece_surprises
@@ -33,6 +34,10 @@ PARTS: dict[str, Part] = {"validation": "valid", "test": "test"}
 """The parts of a text that machines are tested on, by label."""
 
 
+MOST_PROBLEMS = 10_000_000
+"""The most problems of one figure."""
+
+
 class Draw(NamedTuple):
     """Which fresh problems, and how many; texts ignore it."""
 
@@ -41,13 +46,21 @@ class Draw(NamedTuple):
     counter: int
 
 
+def check_problems(problems: int) -> None:
+    """Raises a `LantmError` unless so many problems can be drawn."""
+    if not 1 <= problems <= MOST_PROBLEMS:
+        raise LantmError(f"problems is {problems}: give a whole number from 1 to {MOST_PROBLEMS:,}")
+
+
 def choosing(problems: int) -> Draw:
     """Problems by which the best seed is selected."""
+    check_problems(problems)
     return Draw(problems, EVALUATE, 0)
 
 
 def reporting(problems: int, draw: int = 1) -> Draw:
     """Problems for reported figures: those that `lantm eval` draws by default."""
+    check_problems(problems)
     return Draw(problems, EVALUATE, draw)
 
 

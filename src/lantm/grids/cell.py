@@ -22,6 +22,7 @@ from lantm.tasks import Task, Text
 from lantm.trained import Trained, lengths_or_parts, usual_name
 from lantm.trained.promotion import CHOOSING_PROBLEMS
 from lantm.training import Experiment, History, Row, score_row
+from lantm.training.rows import read_rows
 
 _LAST_OF_ALL = 16  # the largest scale with as many problems as were asked for
 
@@ -98,10 +99,8 @@ class Cell(Job):
 
     def matches(self, record: Mapping[str, Any]) -> bool:
         """Whether a stored result belongs to this cell. The number of seeds may differ, unless one was requested."""
-        rows = record.get("rows")
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            return False
         try:
+            rows = read_rows(record.get("rows"), self.name)
             trained = Experiment.from_json(record.get("experiment"), self.experiment.modules)
         except LantmError:
             return False

@@ -17,6 +17,17 @@ from lantm.records import json_object, make_record
 from lantm.registry import Trust
 from lantm.trained import Trained
 from lantm.training import Experiment, Member, RunFolder, score_row
+from lantm.training.rows import read_rows
+
+
+@dataclasses.dataclass(frozen=True)
+class PointRecord:
+    """What the record of a point has to say besides its rows; it says more."""
+
+    point: str
+    best_epoch: int
+    skipped: int
+    diverged: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,9 +96,10 @@ def point_record(folder: GridFolder, point: Point) -> Record | None:
     """The record of a point; None if there is no usable one."""
     try:
         record = folder.record(point.name)
+        if record is None or make_record(PointRecord, record, point.name, others=True).point != point.name:
+            return None
+        read_rows(record.get("rows"), point.name)
     except LantmError:
-        return None
-    if record is None or record.get("point") != point.name or not isinstance(record.get("rows"), list):
         return None
     return record
 

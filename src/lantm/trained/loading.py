@@ -1,19 +1,30 @@
 """`load`: the same object for a name of the zoo, a machine's file and a run folder."""
 
+import dataclasses
 import pathlib
 import warnings
+from typing import Any
 
 import jax
 import numpy as np
 
 from lantm import weight_files
 from lantm.errors import DamageWarning, LantmError
-from lantm.randomness import INITIALISE, seed_key
+from lantm.evaluation.budget import model_shapes
+from lantm.files import check_file
+from lantm.machine import Model
+from lantm.provenance import read_provenance
+from lantm.records import make_record
 from lantm.registry import Trust
 from lantm.tasks import Corpus, Source, Text
 from lantm.trained import zoo
 from lantm.trained.trained import Trained
 from lantm.training import Experiment, RunFolder, best_starts, load_learners
+from lantm.training.origin import finite_weights
+from lantm.training.rows import read_rows
+
+LARGEST_FILE = 2**32
+"""The most bytes of a machine's file: as many as a thousand million parameters have."""
 
 
 def load(name: str | pathlib.Path, data: pathlib.Path | None = None, trust: Trust = False) -> Trained:
@@ -61,32 +72,57 @@ def load_run(folder: RunFolder, data: pathlib.Path | None = None) -> Trained:
 
 def load_file(path: pathlib.Path, data: pathlib.Path | None = None, trust: Trust = False) -> Trained:
     """The machine in a file of its own."""
-    notes = weight_files.read_notes(path)
-    if "experiment" not in notes:
-        raise LantmError(f"{path} is no machine by itself: of a checkpoint, give the run folder it is in")
-    experiment = Experiment.from_json(notes["experiment"], trust)
-    source = _source_of_file(experiment, notes.get("words"), data)
-    like = jax.eval_shape(lambda: experiment.machine.build(source.vocabulary, seed_key(0, INITIALISE)))
-    model, notes = weight_files.load(path, like)
-    epoch = int(notes.get("epoch", 0))
+    if path.exists():
+        check_file(path, LARGEST_FILE)
+    stored = weight_files.read_notes(path)
+    notes = _read_notes(stored, path)
+    experiment = Experiment.from_json(notes.experiment, trust)
+    source = _source_of_file(experiment, notes.words, data)
+    model, _ = weight_files.load(path, model_shapes(experiment.machine, source.vocabulary))
+    weights: Model = jax.tree.map(lambda weights: np.asarray(weights)[None], model)  # NumPy compiles nothing
+    if not finite_weights(weights).all():
+        raise LantmError(f"{path} has weights that are not finite, and cannot answer: restore it, or save another seed")
     return Trained(
         name=path.name.removesuffix(weight_files.SUFFIX),
         experiment=experiment,
         source=source,
-        epoch=epoch,
+        epoch=notes.epoch,
         start_seeds=np.array([experiment.first_seed], np.int32),
-        best_weights=jax.tree.map(lambda weights: np.asarray(weights)[None], model),  # NumPy compiles nothing
+        best_weights=weights,
         last_weights=None,
         merits=np.zeros(1),
-        best_epochs=np.array([epoch]),
-        trained=dict(notes.get("trained", {})),
-        notes=notes,
+        best_epochs=np.array([notes.epoch]),
+        trained=notes.trained,
+        notes=stored,
     )
 
 
-def _source_of_file(experiment: Experiment, words: list[str] | None, data: pathlib.Path | None) -> Source:
+@dataclasses.dataclass(frozen=True)
+class Notes:
+    """What the notes of a machine's file have to say, or may leave out; they may say more."""
+
+    experiment: dict[str, Any]
+    epoch: int = 0
+    seed: int = 0
+    trained: dict[str, Any] = dataclasses.field(default_factory=dict)
+    scored: dict[str, Any] = dataclasses.field(default_factory=dict)
+    words: tuple[str, ...] | None = None
+
+
+def _read_notes(stored: dict[str, Any], path: pathlib.Path) -> Notes:
+    """The notes of a machine, checked."""
+    if "experiment" not in stored or "source" in stored:
+        raise LantmError(f"{path} is no machine by itself: of a checkpoint, give the run folder it is in")
+    notes = make_record(Notes, stored, f"the notes of {path}", others=True)
+    read_provenance(notes.trained, f"trained, in the notes of {path},")
+    read_provenance(notes.scored, f"scored, in the notes of {path},")
+    read_rows(stored.get("scores", []), f"scores, in the notes of {path},")
+    return notes
+
+
+def _source_of_file(experiment: Experiment, words: tuple[str, ...] | None, data: pathlib.Path | None) -> Source:
     """The source of a machine's file. One that was trained on a text holds its vocabulary, but not the text."""
     if not experiment.reads_text or data is not None or words is None:
         return experiment.source(data)
     nothing = np.zeros(0, np.int32)
-    return Text(Corpus(tuple(words), nothing, nothing, nothing), experiment.recipe.steps)
+    return Text(Corpus(words, nothing, nothing, nothing), experiment.recipe.steps)

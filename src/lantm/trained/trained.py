@@ -43,6 +43,7 @@ from lantm.tasks.base import LONGEST
 from lantm.trained.solution import Solution, solve
 from lantm.trained.verifying import verify_machine
 from lantm.training import Experiment, History, Learner, Result, RunFolder
+from lantm.training.origin import finite_weights
 
 Which = Literal["best", "last"]
 
@@ -276,6 +277,8 @@ class Trained:
         if path.suffix != weight_files.SUFFIX:
             raise LantmError(f"{path} cannot be a machine's file: its name has to end in {weight_files.SUFFIX}")
         alone = self.best if seed is None else self.seed(seed)
+        if not finite_weights(alone.best_weights).all():
+            raise LantmError(f"the weights of seed {alone.start_seeds[0]} are not finite: save another seed")
         written = {
             "seed": int(alone.start_seeds[0]),
             "epoch": int(alone.best_epochs[0]),

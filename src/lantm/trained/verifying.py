@@ -2,6 +2,7 @@
 
 from lantm.errors import LantmError
 from lantm.evaluation import RANDOM, Verification, Watch, verify
+from lantm.evaluation.examiner import check_problems
 from lantm.machine import Model
 from lantm.tasks import Source, Task
 
@@ -19,8 +20,7 @@ def verify_machine(
     """Runs a machine on random and hard problems of a length; raises a `LantmError` if there are none."""
     if not isinstance(source, Task):
         raise LantmError("a text has no answers to verify: lantm eval gives the perplexity of a machine that reads one")
-    if problems < 1:
-        raise LantmError(f"problems is {problems}: give a whole number from 1 on")
+    check_problems(problems)
     source.check_length(length)
     if length > source.longest_length:
         raise LantmError(f"length is {length}: ask for lengths up to {source.longest_length:,}")

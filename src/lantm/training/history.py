@@ -1,6 +1,7 @@
 """The course of a training as arrays, epoch by epoch, made from its rows of metrics."""
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lantm.evaluation import Measured
+from lantm.records import LARGEST
 from lantm.training.experiment import Experiment
 from lantm.training.learner import EpochReport
 from lantm.training.rows import Row
@@ -73,6 +75,23 @@ class History:
             diverged=np.nan_to_num(table(trained, "diverged")[-1:]).any(axis=0),
             tests=tests,
         )
+
+
+def is_metrics(row: object) -> bool:
+    """Whether a line of a file is one that training writes: an epoch, a seed, and numbers, text or nothing."""
+    return (
+        isinstance(row, dict)
+        and all(_is_number(row.get(name)) and isinstance(row[name], int) for name in ("epoch", "seed"))
+        and isinstance(row.get("test", ""), str)
+        and all(value is None or isinstance(value, bool | str) or _is_number(value) for value in row.values())
+    )
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a number that fits into an array of 8 bytes each; NaN does not count as one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= LARGEST if isinstance(value, int) else math.isfinite(value)
 
 
 def _number(row: Row | None, name: str) -> float:

@@ -33,6 +33,7 @@ from lantm.training.learner import (
     train_batches,
 )
 from lantm.training.material import final_draw, make_material, periodic_draw
+from lantm.training.origin import origin
 from lantm.training.pace import Pace
 from lantm.training.recipe import Recipe
 from lantm.training.recordings import Recorder
@@ -121,6 +122,7 @@ class _Training:
     ):
         self._experiment, self._folder, self._source = experiment, folder, source
         self._watch, self._warn = watch, warn
+        self._origin = origin(experiment, source)
         recipe = self._recipe = experiment.recipe
         self._material = material = make_material(experiment, source)
         mesh = self._mesh = device_mesh(experiment.machines)
@@ -258,7 +260,7 @@ class _Training:
             self._recorder.write()  # the first time this compiles, which says nothing about the time of a checkpoint
         began = time.monotonic()
         with self._writing:
-            self._folder.save_checkpoint(self.epoch, self._learners)
+            self._folder.save_checkpoint(self.epoch, self._learners, self._origin)
             self._folder.write_seconds(self._seconds)
             self._unsaved = False
         self._saved = time.monotonic()
@@ -270,7 +272,7 @@ class _Training:
         epoch, learners = self._last
         if self._unsaved and self._folder is not None and self._recorder is not None:
             self._recorder.set_aside(epoch)
-            self._folder.save_checkpoint(epoch, learners)
+            self._folder.save_checkpoint(epoch, learners, self._origin)
             self._folder.write_seconds(self._seconds)
 
     def result(self) -> Result:

@@ -208,6 +208,7 @@ def load_recordings(
         )
     for first, last, path in files(folder):
         stretch, _ = weight_files.load(path, _like(experiment, source, last - first + 1, len(recorded)))
+        _check(stretch, source, path)
         for epoch in range(first, last + 1):
             yield epoch, _recording(experiment, stretch, (epoch - first, recorded.index(seed)))
 
@@ -224,6 +225,20 @@ def _like(experiment: Experiment, source: Source, epochs: int, seeds: int) -> An
     if shapes.movements is not None:
         like = like._replace(movements=like.movements._replace(seen=shapes.movements.seen))
     return like
+
+
+def _check(stretch: Any, source: Source, path: pathlib.Path) -> None:
+    """Raises a `LantmError` if a file counts or points at what there is not."""
+    time = stretch.inputs.shape[-1]
+    within = [(stretch.answer_start, stretch.steps), (stretch.writes, time), (stretch.steps, time)]
+    within += [(symbols, source.vocabulary - 1) for symbols in stretch[:3]]
+    if (moved := stretch.movements) is not None:
+        slots = moved.strengths.shape[-1]
+        within += [(moved.seen, slots)]
+        within += [] if moved.settled_on is None else [(moved.settled_on + 1, slots)]
+    for found, most in within:
+        if not np.all((np.asarray(found) >= 0) & (np.asarray(found) <= np.asarray(most))):
+            raise LantmError(f"{path} is damaged: it counts or points beyond what it holds; delete it")
 
 
 def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Recording:

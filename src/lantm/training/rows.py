@@ -1,12 +1,66 @@
 """The row of JSON that all commands print and all results store: one experiment on one test."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from lantm.errors import LantmError
 from lantm.evaluation import Measured, best_seed, wilson
+from lantm.records import make_record
 from lantm.training.experiment import Experiment
 
 Row = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreRow:
+    """What every row of scores in a file has to say; it may say more."""
+
+    task: str
+    model: str
+    scale: str
+    lengths: tuple[int, int]
+    problems: int
+    coarse: float
+    fine: float
+    median_coarse: float
+    median_fine: float
+    seeds: int
+    solved: int
+    first_error: float | None = None
+    interval: tuple[float, float] | None = None
+    coarse_by_seed: tuple[float, ...] = ()
+    fine_by_seed: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.coarse <= 100 and 0 <= self.fine <= 100 and self.problems >= 1):
+            raise LantmError(f"a row has {self.coarse}% and {self.fine}% of {self.problems} problems right")
+
+
+@dataclasses.dataclass(frozen=True)
+class PerplexityRow:
+    """What every row of perplexities in a file has to say; it may say more."""
+
+    task: str
+    model: str
+    scale: str
+    tokens: int
+    seeds: int
+    perplexity: float | None
+    median_perplexity: float | None
+
+
+def read_rows(values: Any, where: str) -> list[Row]:
+    """Rows that a file has, checked."""
+    if not isinstance(values, list):
+        raise LantmError(f"{where} is no list of rows")
+    for row in values:
+        kind = PerplexityRow if isinstance(row, dict) and "perplexity" in row else ScoreRow
+        make_record(kind, row, where, others=True)
+        for name, value in row.items():
+            if name.endswith("_by_seed") and not (isinstance(value, list) and len(value) == row["seeds"]):
+                raise LantmError(f"{where}: {name} does not have a figure per seed")
+    return values
 
 
 def score_row(experiment: Experiment, label: str, measured: Measured, best: int | None = None) -> Row:
@@ -30,6 +84,8 @@ def of_seed(row: Row, experiment: Experiment, index: int) -> Row:
 
     Rows of earlier versions have no intervals: over a range of lengths there is none, as the batches are not known.
     """
+    if index >= row["seeds"]:
+        raise LantmError(f"there are figures of {row['seeds']} seeds only: resume the training, which writes them anew")
     own = {name: row[f"{name}_by_seed"][index] for name in row if f"{name}_by_seed" in row}
     if "coarse" in row and "interval" not in row:
         one_length, problems = row["lengths"][0] == row["lengths"][1], row["problems"]

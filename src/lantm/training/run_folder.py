@@ -12,10 +12,11 @@ report.html         the results as a page: curves, machines at work, why they fa
 """
 
 import contextlib
+import dataclasses
 import json
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from lantm import weight_files
@@ -23,11 +24,30 @@ from lantm.errors import LantmError
 from lantm.evaluation import Recording
 from lantm.files import check_file, destination, leftovers, read_json_object, write_json, write_whole
 from lantm.locks import LOCK_FILES, locked
+from lantm.provenance import read_provenance
+from lantm.records import make_record
 from lantm.registry import Trust
 from lantm.tasks import Source
 from lantm.training import recordings
 from lantm.training.experiment import Experiment
-from lantm.training.history import History
+from lantm.training.history import History, is_metrics
+from lantm.training.rows import read_rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What a summary has besides its rows; it may say more."""
+
+    epoch: int = 0
+    seconds: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Seconds:
+    """What is in seconds.json."""
+
+    seconds: float
+
 
 KEPT = 2  # checkpoints: the one before the newest stays, in case the newest is damaged
 
@@ -90,8 +110,8 @@ class RunFolder:
 
     def provenance(self) -> dict[str, Any]:
         """Where and with what it was trained."""
-        found = read_json_object(self._experiment_file).get("provenance", {})
-        return found if isinstance(found, dict) else {}
+        where = f"the provenance in {self._experiment_file}"
+        return read_provenance(read_json_object(self._experiment_file).get("provenance", {}), where)
 
     def extend(self, epochs: int) -> Experiment:
         """Makes a training longer, complete or not, to be resumed; the summary goes, as it is no longer of its end."""
@@ -114,7 +134,7 @@ class RunFolder:
             raise LantmError(f"cannot write {self._metrics_file}: {error.strerror}") from error
 
     def metrics(self) -> Iterator[dict[str, Any]]:
-        """The lines of metrics.jsonl; a line left incomplete by a crash is skipped."""
+        """The lines of metrics.jsonl; a line that a crash left incomplete, or that is none, is skipped."""
         if not self._metrics_file.exists():
             return
         check_file(self._metrics_file)
@@ -124,7 +144,7 @@ class RunFolder:
                     row = json.loads(line)
                 except (ValueError, RecursionError):
                     continue
-                if isinstance(row, dict) and isinstance(row.get("epoch"), int):
+                if is_metrics(row):
                     yield row
 
     def history(self, experiment: Experiment) -> History:
@@ -142,8 +162,9 @@ class RunFolder:
         except (OSError, LantmError):
             return 0
         for line in reversed(lines):
-            with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
-                return int(json.loads(line)["epoch"])
+            with contextlib.suppress(ValueError, RecursionError):
+                if is_metrics(row := json.loads(line)):
+                    return int(row["epoch"])
         return 0
 
     def forget_after(self, epoch: int) -> None:
@@ -161,14 +182,18 @@ class RunFolder:
 
     def summary(self) -> dict[str, Any]:
         """The final scores; empty while training is not complete."""
-        return read_json_object(self._summary_file) if self._summary_file.exists() else {}
+        if not self._summary_file.exists():
+            return {}
+        summary, where = read_json_object(self._summary_file), str(self._summary_file)
+        make_record(Summary, summary, where, others=True)
+        return {**summary, "rows": read_rows(summary.get("rows", []), f"rows in {where}")}
 
     @property
     def seconds(self) -> float:
         """The training time of all processes together; of one that was killed, up to its last checkpoint."""
         try:
-            return float(read_json_object(self.path / "seconds.json")["seconds"])
-        except (OSError, LantmError, LookupError, TypeError, ValueError):
+            return make_record(Seconds, read_json_object(self.path / "seconds.json"), "seconds.json").seconds
+        except (OSError, LantmError):
             return 0.0
 
     def write_seconds(self, seconds: float) -> None:
@@ -200,17 +225,28 @@ class RunFolder:
         """Whether there is a checkpoint, whole or not."""
         return bool(self._checkpoints())
 
-    def save_checkpoint(self, epoch: int, learners: Any) -> None:
-        """Writes a checkpoint and removes all but the last two."""
+    def save_checkpoint(self, epoch: int, learners: Any, origin: Mapping[str, Any] | None = None) -> None:
+        """Writes a checkpoint, with notes of what it belongs to, and removes all but the last two."""
         path = self.path / "checkpoints" / f"epoch-{epoch:06d}.safetensors"
-        weight_files.save(path, learners, {"epoch": epoch})
+        weight_files.save(path, learners, {"epoch": epoch, **(origin or {})})
         for _, old in self._checkpoints()[KEPT:]:
             old.unlink(missing_ok=True)
 
-    def load_checkpoint(self, like: Any) -> tuple[int, Any, list[str]]:
-        """The newest whole checkpoint: its epoch, its contents, and what was wrong with newer ones."""
+    def load_checkpoint(
+        self, like: Any, check_origin: Callable[[Mapping[str, Any]], None] = lambda notes: None
+    ) -> tuple[int, Any, list[str]]:
+        """The newest whole checkpoint: its epoch, its contents, and what was wrong with newer ones.
+
+        One that is whole but belongs to something else, as `check_origin` finds, is refused.
+        """
         warnings = []
         for epoch, path in self._checkpoints():
+            try:
+                notes = weight_files.read_notes(path)
+            except LantmError as error:
+                warnings.append(str(error))
+                continue
+            check_origin(notes)
             try:
                 learners, notes = weight_files.load(path, like)
             except LantmError as error:

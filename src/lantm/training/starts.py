@@ -1,5 +1,7 @@
 """The machines of a training: all before their first epoch, those of a checkpoint, and the best start of every seed."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +16,7 @@ from lantm.tasks import Source
 from lantm.training.experiment import Experiment
 from lantm.training.learner import Learner, begin
 from lantm.training.material import Material, make_material
+from lantm.training.origin import check_learners, check_origin, diverged_machines
 from lantm.training.run_folder import RunFolder
 
 _BETWEEN_STARTS = 1_000_003  # seeds: large enough that no start of a seed is another seed of the same run
@@ -54,8 +57,10 @@ def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> 
     """The newest whole checkpoint of a run: its epoch, all machines, and warnings about newer ones that are damaged."""
     material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
     like = jax.eval_shape(lambda: start(experiment, source, material, mesh))
-    epoch, learners, warnings = folder.load_checkpoint(like)
-    return epoch, place(learners, mesh), warnings
+    check = functools.partial(check_origin, experiment=experiment, source=source, folder=folder.path)
+    epoch, learners, warnings = folder.load_checkpoint(like, check)
+    check_learners(learners, material.batches, folder.path)
+    return epoch, place(learners, mesh), warnings + diverged_machines(learners)
 
 
 def best_starts(experiment: Experiment, learners: Learner) -> Learner:

@@ -1,0 +1,78 @@
+"""How a command ends: whatever goes wrong is one line on standard error, and a status that is not 0.
+
+Only a fault of this package shows a traceback.
+"""
+
+import contextlib
+import os
+import sys
+import traceback
+
+from lantm.errors import LantmError
+from lantm.registry import MODULES
+
+USAGE, INTERRUPTED, CLOSED = 2, 130, 141  # as shells have the last two
+
+
+class HelpShown(SystemExit):
+    """The help was asked for and printed: the command ends well."""
+
+
+def prepare_output() -> None:
+    """Makes sure that there is an output, and that it takes any character: those it does not have become `?`."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 it stays open until the process ends
+    if sys.stdout is None:
+        raise LantmError(f"standard output is closed: send it to a file, or to {os.devnull}")
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def status_after(error: BaseException) -> int:
+    """Says what went wrong in one line, and returns the status; what is a fault of this package is raised again."""
+    if isinstance(error, HelpShown):
+        return 0
+    if isinstance(error, KeyboardInterrupt):
+        return _say("interrupted", INTERRUPTED)
+    # Where the output is a table, the library that prints it ends the program.
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        more = f"; {error}" if isinstance(error, BrokenPipeError) and error.errno is None else ""
+        return _say(f"the output was closed before its end{more}", CLOSED)
+    if isinstance(error, LantmError):
+        return _say(str(error))
+    if (place := _users_code(error)) is not None:
+        said = f": {error}" if str(error) else ""
+        return _say(f"{place} raised {type(error).__name__}{said}")
+    if isinstance(error, OSError):  # a full disk, a folder without permission
+        return _say(str(error))
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
+        return _say("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
+    if "JAX_PLATFORMS" in os.environ and _in_file(error, "xla_bridge.py"):
+        platforms = os.environ["JAX_PLATFORMS"]
+        return _say(f"JAX cannot use JAX_PLATFORMS={platforms} here: unset it, or install JAX for it; lantm doctor")
+    raise error
+
+
+def _in_file(error: BaseException, name: str) -> bool:
+    """Whether an error was raised in a file of this name."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and os.path.basename(frames[-1].f_code.co_filename) == name
+
+
+def _users_code(error: BaseException) -> str | None:
+    """The place in a module of the user's that an error comes from; None if it comes from none."""
+    places = [
+        f"{frame.f_code.co_filename}, line {line},"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__") in MODULES
+    ]
+    return places[-1] if places else None
+
+
+def _say(reason: str, status: int = USAGE) -> int:
+    with contextlib.suppress(OSError, ValueError):  # who has closed this too is told nothing
+        print(f"lantm: {' '.join(reason.split())}", file=sys.stderr)
+    return status
