@@ -100,4 +100,4 @@ def machine(name: str, *scenes: dict[str, Any]) -> dict[str, Any]:
 
 
 def unpacked(data: str) -> bytes:
-    return zlib.decompress(base64.b64decode(data))
+    return zlib.decompress(base64.b85decode(data.translate(str.maketrans(",./", "&<>"))))

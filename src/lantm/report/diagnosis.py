@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from lantm.evaluation import Heads, Recording, approach, stride
 from lantm.geometry import Geometry
+from lantm.report.marks import symbol_mark
 from lantm.tasks import Source
 
 LEAK = 0.02  # a gate further than this from closed and from open leaks
@@ -165,7 +166,7 @@ def _gates(recording: Recording) -> list[str]:
 
 
 def _quoted(task: Source, symbol: SupportsInt) -> str:
-    return f"“{task.symbol_name(int(symbol))}”"
+    return f"“{symbol_mark(task, int(symbol))}”"
 
 
 def _percent(share: float) -> str:

@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lantm.report.marks import END
+from lantm.report.marks import symbol_mark
 from lantm.tasks import Double, NumberTask, Programs, Task
 
 _NARROWEST = 60  # columns: room for the ends of a line, its first mistake, and what is said of the rest
@@ -56,9 +56,8 @@ def work_out(
 ) -> Worked:
     """The same, line by line; lines of numbers have equal length, digit under digit. By default nothing is left out."""
     backwards = task.lowest_first if isinstance(task, NumberTask) else isinstance(task, Programs)
-    names = {symbol: task.symbol_name(symbol) for symbol in {*inputs, *targets, *predicted}}
-    in_answers = names | {task.end_of_output: END}
-    right, given = ([in_answers[symbol] for symbol in answer] for answer in (targets, predicted))
+    names = {symbol: symbol_mark(task, symbol) for symbol in {*inputs, *targets, *predicted}}
+    right, given = ([names[symbol] for symbol in answer] for answer in (targets, predicted))
     if backwards:
         right, given = right[::-1], given[::-1]
     # A name may be longer than one character: what is below it has the same width.

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from lantm.evaluation import Recording
 from lantm.report.figures.canvas import QUIET, WIDTH, Look, heading, new_figure
-from lantm.report.marks import END
+from lantm.report.marks import END, symbol_mark
 from lantm.report.worked import work_out
 from lantm.tasks import NumberTask, Source
 
@@ -65,7 +65,7 @@ def _draw_line(axes: "Axes", recording: Recording, task: Source, cut: slice, col
         if columns <= _WITH_NAMES:
             for at, symbol in enumerate(symbols):
                 shade = palette[symbol] @ [0.3, 0.59, 0.11]
-                name_of = END if symbol == task.end_of_output else task.symbol_name(int(symbol))
+                name_of = symbol_mark(task, int(symbol))
                 look: Look = {"ha": "center", "va": "center_baseline", "color": "black" if shade > 0.5 else "white"}
                 axes.text(first + at + 1, low + 0.5, name_of, fontsize=9 if len(name_of) == 1 else 5.5, **look)
     axes.add_patch(Rectangle((first + 0.5, 0.05), len(expected), 0.9, facecolor="#ececec", linewidth=0))

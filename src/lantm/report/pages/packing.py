@@ -5,8 +5,6 @@ Read weights are stored as square roots in 8 bits, for a better resolution of sm
 weights are nearly zero.
 """
 
-import base64
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +13,8 @@ from jaxtyping import Float
 
 from lantm.evaluation import Recording
 from lantm.geometry import Geometry
-from lantm.report.pages.tasks import symbol_mark
+from lantm.report.marks import symbol_mark
+from lantm.report.pages.binary import compressed
 from lantm.report.projection import Projection, projection
 from lantm.tasks import Source
 
@@ -66,8 +65,7 @@ def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[
             _bytes(memories.strengths),
             _bytes(np.sqrt(np.where(weights < FAINTEST, 0, np.minimum(weights, 1)))),
         ]
-    whole = b"".join(array.tobytes() for array in arrays)
-    packed["data"] = base64.b64encode(zlib.compress(whole, 9)).decode()
+    packed["data"] = compressed(b"".join(array.tobytes() for array in arrays))
     return packed
 
 

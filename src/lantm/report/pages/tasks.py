@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lantm.report.marks import END
+from lantm.report.marks import symbol_mark
 from lantm.tasks import TASKS, Double, Programs, RepeatCopy, Source, Task
 from lantm.tasks.grammar import TEMPLATES
 
@@ -29,13 +29,6 @@ def pack_task(source: Source) -> dict[str, Any]:
     if isinstance(source, Programs):
         packed["templates"] = [[one.kind, one.text] for one in TEMPLATES if one.kind in source.chosen_kinds]
     return packed
-
-
-def symbol_mark(source: Source, symbol: int) -> str:
-    """A symbol as pages show it: as the task names it, but for the end of an answer, which no symbol looks like."""
-    if isinstance(source, Task) and symbol == source.end_of_output:
-        return END
-    return source.symbol_name(symbol)
 
 
 def _is_built_in(source: Source) -> bool:

@@ -4,9 +4,7 @@ The weights are 32-bit floats, compressed. Shorter ones would save half of the p
 machine differ from Python's in the third digit.
 """
 
-import base64
 import dataclasses
-import zlib
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from lantm import weight_files
 from lantm.batch import Batch
 from lantm.geometry import GEOMETRIES
 from lantm.machine import WEIGHTINGS, Lantm, Lstm, LstmController, Model
+from lantm.report.pages.binary import compressed
 
 MOST_PARAMETERS = 500_000  # of a machine that a page carries: 2.5 MB
 # What assets/engine knows, by its names here.
@@ -23,7 +22,7 @@ _WEIGHTINGS = ("invnorm", "softmax")
 ENGINE = tuple(
     f"engine/{name}.js"
     for name in (
-        *("arithmetic", "flat", "surfaces", "half_space", "geometries", "weightings", "memory", "controller"),
+        *("binary", "arithmetic", "flat", "surfaces", "half_space", "geometries", "weightings", "memory", "controller"),
         *("lantm", "lstm", "machine"),
     )
 )
@@ -50,7 +49,7 @@ def pack_machine(model: Model) -> dict[str, Any] | None:
     return packed | {
         "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
         # All first bytes of the numbers, then all second ones: signs and exponents are much alike, and compress.
-        "data": base64.b64encode(zlib.compress(whole.view(np.uint8).reshape(-1, 4).T.tobytes(), 9)).decode(),
+        "data": compressed(whole.view(np.uint8).reshape(-1, 4).T.tobytes()),
     }
 
 

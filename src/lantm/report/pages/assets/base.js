@@ -47,9 +47,25 @@ const Theme = {
     return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   },
 
-  changed() {
+  /** Watchers draw with the next frame, or where there will be none, `now`. */
+  changed(now = false) {
     this.known.clear();
-    for (const watcher of this.watchers) watcher();
+    for (const watcher of this.watchers) watcher(now);
+  },
+
+  /** Paper is white: canvases are drawn for it, and afterwards as before. */
+  watchPrinting() {
+    const { style } = document.documentElement;
+    let before = "";
+    const become = (scheme) => {
+      style.colorScheme = scheme;
+      this.changed(true);
+    };
+    addEventListener("beforeprint", () => {
+      before = style.colorScheme;
+      become("light");
+    });
+    addEventListener("afterprint", () => become(before));
   },
 
   toggle() {
@@ -71,6 +87,7 @@ const Theme = {
       // As above.
     }
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.changed());
+    this.watchPrinting();
   },
 
   /** A button that changes between light and dark. */

@@ -1,12 +1,5 @@
 // A machine from what a page carries: its settings and its weights (lantm.report.pages.weights packs them).
 
-/** The bytes of a text in base64 that holds a zlib stream. */
-async function inflated(text) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
-}
-
 /** Floats from their bytes, of which all first ones come first, then all second ones: so they compress better. */
 function joinedBytes(buffer) {
   const [planes, count] = [new Uint8Array(buffer), buffer.byteLength / 4];

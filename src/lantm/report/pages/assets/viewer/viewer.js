@@ -15,9 +15,10 @@ class Viewer {
     this.build(root);
     this.panes = [];
     this.setPanes(chosen);
-    Theme.watchers.push(() => {
+    Theme.watchers.push((now) => {
       for (const pane of this.panes) for (const picture of pane.pictures) picture.themeChanged();
-      this.draw();
+      if (now && this.step !== null) this.drawNow();
+      else this.draw();
     });
   }
 
@@ -41,7 +42,10 @@ class Viewer {
     this.trainingParts = [element("span"), training, this.training, this.trainingText];
     this.controls.append(...this.trainingParts);
     root.append(this.controls, this.panesRoot);
-    this.time.addEventListener("input", () => this.goTo(Number(this.time.value)));
+    this.time.addEventListener("input", () => {
+      this.goTo(Number(this.time.value));
+      if (this.playing) this.setPlaying(true); // it goes on from there
+    });
     this.training.addEventListener("input", () => this.goToEpoch(Number(this.training.value)));
     this.play.addEventListener("click", () => this.setPlaying(!this.playing));
   }
@@ -165,11 +169,15 @@ class Viewer {
     this.asked = true;
     requestAnimationFrame(() => {
       this.asked = false;
-      this.time.value = String(this.step);
-      for (const pane of this.panes) pane.draw();
-      this.drawText();
-      this.drawTicks();
+      this.drawNow();
     });
+  }
+
+  drawNow() {
+    this.time.value = String(this.step);
+    for (const pane of this.panes) pane.draw();
+    this.drawText();
+    this.drawTicks();
   }
 
   drawText() {
