@@ -51,3 +51,13 @@ def test_the_picture_has_a_panel_and_is_linked(curves: Any, tmp_path: pathlib.Pa
     curves.draw(tmp_path)
     assert "<!-- copy -->" in (tmp_path / curves.PICTURE).read_text()
     assert curves.table(tmp_path).startswith("![scores by updates](lstm-curves.svg)\n")
+
+
+def test_the_papers_table_has_a_column_of_it(curves: Any, tmp_path: pathlib.Path) -> None:
+    import study_tables
+
+    write(tmp_path, "sequences", "copy-lstm-tuned", stored())
+    found = lines(study_tables.sequences(tmp_path))
+    assert found[0][4:] == ["ours, `tuned`: 1x", "2x", "seeds that solve 1x, 2x"]
+    assert found[4][:5] == ["copy", "LSTM", "58/97", "0/52", "24.0/48.0"]
+    assert found[2][4] == "-", "InvNorm is not trained by it"
