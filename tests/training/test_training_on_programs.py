@@ -131,4 +131,6 @@ def test_seeds_run_in_step(monkeypatch: pytest.MonkeyPatch) -> None:
         return dataclasses.replace(sample(*arguments), turn=None)
 
     monkeypatch.setattr(Programs, "sample", without_turn)
-    assert seeds_wait_for_each_other(task), "they would, if the step in which all have read were not known beforehand"
+    assert not seeds_wait_for_each_other(task), "whose inputs end at different steps: they go by the longest"
+    monkeypatch.setattr("lantm.machine.model.in_step", lambda steps: steps)
+    assert seeds_wait_for_each_other(task), "they would, if each ran for as many steps as its own problems have"
