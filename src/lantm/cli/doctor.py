@@ -89,7 +89,7 @@ def advice() -> list[str]:
         found.append(f"the kernels do not serve, and the loops run at about half their speed: {reason}")
     if not config.jax_compilation_cache_dir:
         found.append(
-            "a folder for compiled programs, so that a command compiles once: export JAX_COMPILATION_CACHE_DIR"
+            "a folder for compiled programs, so that each is compiled once: JAX_COMPILATION_CACHE_DIR names it"
         )
     for name, means in _SLOW_SWITCHES.items():
         if getattr(config, name):

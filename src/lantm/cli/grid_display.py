@@ -126,7 +126,7 @@ def show_summary(
 
 
 def _summary_table(sweep: Sweep, rows: Sequence[dict[str, Any]], tests: Mapping[str, Sequence[str]]) -> Table:
-    table = plain_table("coarse scores, or perplexities, of the best weights on fresh problems; solved: seeds at 99%")
+    table = plain_table("percent of whole answers right, or perplexities, of the best weights; solved: seeds at 99%")
     # Settings that are the same in all lines are left out.
     given = ("task", "model", *sweep.varied)
     labels = [name for name in rows[0] if name == "task" or (name in given and len({row[name] for row in rows}) > 1)]
