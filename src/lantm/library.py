@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lantm.checking import check_own
 from lantm.errors import LantmError
 from lantm.geometry import GEOMETRIES, Geometry
 from lantm.interrupt import interruptible
@@ -53,6 +54,9 @@ def train(
         model, settings = preset_model(start_from), {**vars(start_from.experiment.machine), **settings}
     experiment = _experiment(task, model, recipe, seeds, settings)
     source = _own_task(task, experiment) if isinstance(task, Task) else experiment.source()
+    if experiment.modules:
+        own = task if isinstance(task, Task) else None
+        check_own((name for name in experiment.modules if own is None or name != experiment.task), own)
     check_budget(experiment, source, None if folder is None else pathlib.Path(folder))
     initial = None if start_from is None else initial_weights(start_from, experiment, source)
     trained = provenance() | ({} if start_from is None else {"from": start_from.name})

@@ -25,6 +25,7 @@ COMMANDS = {
     "sweep": "a grid of experiments, on one machine or many, interrupted and resumed at will",
     "zoo": "the trained machines that ship with the package",
     "info": "tasks, models, geometries and recipes; the parameters of a model",
+    "check": "whether a task, geometry, weighting or controller of your own keeps its contract",
     "doctor": "versions, devices, whether the kernels serve, and what would make it faster",
     "completion": "a script that completes commands and flags in bash, zsh or fish",
 }

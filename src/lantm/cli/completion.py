@@ -67,6 +67,7 @@ def words(command: str) -> list[str]:
         **dict.fromkeys(("solve", "eval", "verify", "trace", "view"), machines),
         "train": tasks,
         "info": [*tasks, *zoo.names()],
+        "check": [*TASKS, *GEOMETRIES],
         "reproduce": list(STUDIES),
         "zoo": ["add"],
         "completion": list(get_args(Shell)),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 from rich.console import Console
 
+from lantm.checking import check_own
 from lantm.cli.opening import open_trained, prepare_devices
 from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import parse, required
@@ -136,6 +137,7 @@ def main(arguments: list[str]) -> int:
     source = experiment.source()
     path = chosen.out or free_path(pathlib.Path("runs") / usual_name(experiment))
     check_budget(experiment, source, path)
+    check_own(experiment.modules)
     initial = None if origin is None else initial_weights(origin, experiment, source)
     trained = provenance() | ({} if origin is None else {"from": origin.name})
     folder = RunFolder.create(path, experiment, trained)

@@ -1,0 +1,76 @@
+"""Whether a task, a geometry, a weighting or a controller does what its contract says, with a counterexample if not.
+
+>>> from lantm.geometry import Translation
+>>> [finding.law for finding in check(Translation()) if finding.broken]
+[]
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from lantm.checking.controllers import check_controller
+from lantm.checking.finding import Finding
+from lantm.checking.geometries import check_geometry
+from lantm.checking.problems import check_task
+from lantm.checking.weightings import check_weighting
+from lantm.errors import LantmError
+from lantm.geometry import GEOMETRIES, Geometry, make_geometry
+from lantm.machine import WEIGHTINGS, Controller, Weighting, make_weighting
+from lantm.registry import Registry, imports_module
+from lantm.tasks import TASKS, Task, make_task
+
+CONTROLLERS: Registry[Controller] = Registry("controller", Controller)  # type: ignore[type-abstract]
+
+_KINDS: tuple[tuple[Registry[Any], Callable[[str], Any]], ...] = (
+    (TASKS, make_task),
+    (GEOMETRIES, make_geometry),
+    (WEIGHTINGS, make_weighting),
+    (CONTROLLERS, CONTROLLERS.make),
+)
+
+
+def find(name: str) -> Task | Geometry | Weighting | Controller:
+    """The task, geometry, weighting or controller of a name: a registered one, or `module:Name`."""
+    reasons = []
+    for registry, make in _KINDS:
+        try:
+            made: Task | Geometry | Weighting | Controller = make(name)
+            return made
+        except LantmError as error:
+            reasons.append((registry, str(error)))
+    # Of a module all say the same, but for those that it is not one of.
+    telling = [reason for _, reason in reasons if "derive it from that class" not in reason]
+    if imports_module(name) and telling:
+        raise LantmError(telling[0])
+    kinds = "a Task, a Geometry, a Weighting or an object that is a Controller"
+    raise LantmError(f"{name!r} is nothing that can be checked: name {kinds}, as module:Name")
+
+
+def check(thing: Task | Geometry | Weighting | Controller, thorough: bool = True) -> list[Finding]:
+    """What was found of every law of its contract."""
+    if isinstance(thing, Task):
+        return check_task(thing, thorough)
+    if isinstance(thing, Geometry):
+        return check_geometry(thing, thorough)
+    if isinstance(thing, Weighting):
+        return check_weighting(thing)
+    return check_controller(thing)
+
+
+def check_own(names: Iterable[str], task: Task | None = None) -> None:
+    """Checks what is of the user's own modules, quickly; a `LantmError` has the counterexample.
+
+    `task` is the task itself, if it is an object: it need not be one that can be imported.
+    """
+    things: dict[str, Any] = dict.fromkeys(filter(imports_module, names))
+    if task is not None:
+        things[TASKS.name_of(task, ignored=("train_lengths",))] = task
+    for name, thing in things.items():
+        for finding in check(find(name) if thing is None else thing, thorough=False):
+            if finding.broken:
+                raise LantmError(
+                    f"{name} breaks its contract: {finding.law}: {finding.counterexample}; lantm check {name} says more"
+                )
+
+
+__all__ = ["Finding", "check", "check_own", "find"]

@@ -1,0 +1,37 @@
+"""What was found of one law."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Finding(NamedTuple):
+    """A law, and a case in which it does not hold if there is one."""
+
+    law: str
+    cases: int
+    """In so many cases it was tried; 0 if it could not be."""
+    counterexample: str | None = None
+    """A case in which it does not hold, or why it could not be tried."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether it does not hold."""
+        return self.cases > 0 and self.counterexample is not None
+
+
+def shown(value: Any) -> str:
+    """Numbers for people, in one line."""
+    return np.array2string(np.asarray(value), precision=4, separator=", ", threshold=12).replace("\n", "")
+
+
+def finite(law: str, values: Any, given: dict[str, Any]) -> Finding:
+    """Whether all numbers of every case are finite; `values` and `given` have an axis of cases first."""
+    values = np.asarray(values)
+    wrong = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    return Finding(law, len(values), _case(wrong, values, given) if wrong.any() else None)
+
+
+def _case(wrong: np.ndarray, values: np.ndarray, given: dict[str, Any]) -> str:
+    at = int(np.argmax(wrong))
+    return f"{shown(values[at])} for " + ", ".join(f"{name} {shown(value[at])}" for name, value in given.items())
