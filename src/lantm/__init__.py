@@ -4,6 +4,7 @@ Train and use machines
     train           train machines on a task or a text, all seeds at once, with or without a run folder
     load            trained machines by the name of the zoo, a file or a run folder
     Trained         what both return: scores, verify, solve, trace, save; best, seed, history
+    switched        a trained machine with other switches, to see what each does for it
     Experiment, Recipe, LantmConfig, LstmConfig, preset     what is trained, and how
     Progress, History, Scores, Perplexity, Solution, Recording, Verification     what they tell
 
@@ -47,7 +48,7 @@ _WHERE = {
     "lantm.machine": ("Controller", "InvNorm", "LantmConfig", "LieAccess", "LstmConfig", "SoftMax", "Weighting"),
     "lantm.paper": ("preset",),
     "lantm.tasks": ("Lengths", "NumberTask", "SequenceTask", "Task", "Text", "make_task", "read_corpus"),
-    "lantm.trained": ("Solution", "Trained", "load"),
+    "lantm.trained": ("Solution", "Trained", "load", "switched"),
     "lantm.training": ("Experiment", "History", "Progress", "Recipe"),
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from lantm.trained import Solution as Solution
     from lantm.trained import Trained as Trained
     from lantm.trained import load as load
+    from lantm.trained import switched as switched
     from lantm.training import Experiment as Experiment
     from lantm.training import History as History
     from lantm.training import Progress as Progress

@@ -1,6 +1,6 @@
 """Trained machines: loaded from a run folder, a file or the zoo, and what one does with them."""
 
-from lantm.trained.further import initial_weights, preset_model
+from lantm.trained.further import initial_weights, preset_model, switched
 from lantm.trained.loading import load, load_file, load_run
 from lantm.trained.promotion import promote
 from lantm.trained.solution import Solution
@@ -17,5 +17,6 @@ __all__ = [
     "load_run",
     "preset_model",
     "promote",
+    "switched",
     "usual_name",
 ]

@@ -1,9 +1,12 @@
-"""Training from the weights of a trained machine."""
+"""The weights of a trained machine in another training, or with other switches."""
+
+import dataclasses
+from typing import Any
 
 import jax
 
 from lantm.errors import LantmError
-from lantm.machine import Model
+from lantm.machine import Config, LantmConfig, Model
 from lantm.randomness import INITIALISE, seed_key
 from lantm.tasks import Source, Text
 from lantm.trained.trained import Trained
@@ -13,18 +16,59 @@ from lantm.weight_files import named_shapes
 
 def initial_weights(origin: Trained, experiment: Experiment, source: Source) -> Model:
     """The weights of a trained machine, or of the best of several, for another training that they fit."""
-    model, before = origin.model(), origin.source
-    like: Model = jax.eval_shape(lambda: experiment.machine.build(source.vocabulary, seed_key(0, INITIALISE)))
+    before = origin.source
+    weights = _fitted(
+        origin,
+        experiment.machine,
+        source.vocabulary,
+        "take a task of as many symbols, and leave the sizes of the machine",
+    )
+    words = [one.corpus.words for one in (before, source) if isinstance(one, Text)]
+    if words and (len(words) == 1 or words[0] != words[1]):
+        raise LantmError(f"{origin.name} has another vocabulary: train it further on the text that it was trained on")
+    return weights
+
+
+def switched(machines: Trained, **switches: Any) -> Trained:
+    """The machine of the best seed with other switches and the same weights: what a mechanism does for it.
+
+    The names are those of `LantmConfig`. `trained["switches"]` has what the machine was trained with.
+
+    >>> from lantm.trained import load
+    >>> lost = switched(load("copy"), settle_reads=False)
+    >>> lost.experiment.machine.settle_reads, lost.trained["switches"]
+    (False, {'settle_reads': True})
+    """
+    alone = machines.best
+    before = alone.experiment.machine
+    if not isinstance(before, LantmConfig):
+        raise LantmError(f"{machines.name} is not a Lie access machine: it has no switches")
+    for name in switches:
+        if not hasattr(before, name):
+            raise LantmError(f"there is no switch {name!r}: known are {', '.join(vars(before))}")
+    machine = dataclasses.replace(before, **switches)
+    weights = _fitted(alone, machine, alone.source.vocabulary, "change switches that leave the weights as they are")
+    trained_with = {name: getattr(before, name) for name in switches} | alone.trained.get("switches", {})
+    return dataclasses.replace(
+        alone,
+        experiment=dataclasses.replace(alone.experiment, machine=machine),
+        best_weights=jax.tree.map(lambda leaf: leaf[None], weights),
+        last_weights=None,
+        trained=alone.trained | {"switches": trained_with},
+    )
+
+
+def _fitted(origin: Trained, machine: Config, vocabulary: int, advice: str) -> Model:
+    """The weights of a machine, or of the best of several, in another one that has the same."""
+    model = origin.model()
+    like: Model = jax.eval_shape(lambda: machine.build(vocabulary, seed_key(0, INITIALISE)))
     ours, theirs = named_shapes(like), named_shapes(model)
     for name in sorted(ours.keys() | theirs.keys()):
         if ours.get(name) != theirs.get(name):
             raise LantmError(
                 f"the weights of {origin.name} do not fit: {name} is {_shown(theirs.get(name))} there and "
-                f"{_shown(ours.get(name))} here; take a task of as many symbols, and leave the sizes of the machine"
+                f"{_shown(ours.get(name))} here; {advice}"
             )
-    words = [one.corpus.words for one in (before, source) if isinstance(one, Text)]
-    if words and (len(words) == 1 or words[0] != words[1]):
-        raise LantmError(f"{origin.name} has another vocabulary: train it further on the text that it was trained on")
     weights: Model = jax.tree.unflatten(jax.tree.structure(like), jax.tree.leaves(model))
     return weights
 
