@@ -30,7 +30,10 @@ def tiny(model: str) -> Experiment:
     return make_experiment({"task": "copy", "model": model, "recipe": "tuned", **small, **training, **changes})
 
 
-@pytest.mark.parametrize("model", PEERS)
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(one, marks=[pytest.mark.thorough] if one in ("ram", "tape-rnn") else []) for one in PEERS],
+)
 def test_a_training_resumes_to_the_same_weights(model: str, tmp_path: pathlib.Path) -> None:
     experiment = tiny(model)
     whole = train(experiment)
