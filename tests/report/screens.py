@@ -4,6 +4,7 @@ import pathlib
 
 from opened import Opened
 
+WINDOWS = ((360, 740), (800, 1000), (1280, 720), (1800, 1100))
 AXE = (pathlib.Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 
 # Controls that are cut off, covered, too small or on top of one another; text that is cut off; pictures that are slits.

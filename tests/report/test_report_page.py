@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from opened import Opened
 from pages import page_data
+from screens import WINDOWS, accessibility_faults, faults
 
 from lantm.errors import LantmError
 from lantm.evaluation import Scores, record
@@ -218,3 +219,13 @@ def test_the_report_of_a_text(open_page: Callable[..., Opened], trained_text) ->
     assert "It reads “" in page.text(".words")
     for canvas in ("canvas.keys", "canvas.heat", "canvas.lanes"):
         assert page.ink(canvas) > 200, canvas
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_every_screen_and_is_accessible(open_page: Callable[..., Opened], text: str, dark: bool) -> None:
+    page = open_page(text, dark=dark)
+    assert [fault for window in WINDOWS for fault in faults(page, *window)] == []
+    assert accessibility_faults(page) == []
+    page.page.emulate_media(media="print")
+    assert page.page.locator(".viewer").is_hidden()
+    assert page.page.locator(".reason").first.is_visible()

@@ -6,14 +6,12 @@ from typing import Any
 import acting
 import pytest
 from opened import Opened
-from screens import accessibility_faults, faults
+from screens import WINDOWS, accessibility_faults, faults
 
 import lantm
-from lantm.report.pages import report_page
 from lantm.report.pages.viewer import Machine, exhibit, viewer_page, written_problem
 
 Open = Callable[..., Opened]
-WINDOWS = ((360, 740), (800, 1000), (1280, 720), (1800, 1100))
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +26,6 @@ def view() -> str:
     return viewer_page("a run", "machines that add and copy", machines, [0, 1], 0)
 
 
-@pytest.fixture(scope="module")
-def report(trained: Any) -> str:
-    return report_page(trained.machines)
-
-
 def test_a_view_fits_every_screen(open_page: Open, view: str) -> None:
     page = open_page(view)
     for details in page.page.locator(".what-if summary").all():
@@ -43,18 +36,10 @@ def test_a_view_fits_every_screen(open_page: Open, view: str) -> None:
     assert found == []
 
 
-def test_a_report_fits_every_screen(open_page: Open, report: str) -> None:
-    page = open_page(report)
-    assert [fault for window in WINDOWS for fault in faults(page, *window)] == []
-
-
 @pytest.mark.parametrize("dark", [False, True])
-def test_pages_are_accessible(open_page: Open, view: str, report: str, dark: bool) -> None:
+def test_a_view_is_accessible(open_page: Open, view: str, dark: bool) -> None:
     page = open_page(view, dark=dark)
     page.page.locator(".what-if summary").first.click()
-    assert accessibility_faults(page) == []
-    page = open_page(report, dark=dark)
-    page.page.set_viewport_size({"width": 360, "height": 740})
     assert accessibility_faults(page) == []
 
 
@@ -109,7 +94,7 @@ def test_a_finger_drags_a_head_and_scrolls_elsewhere(browser: Any, tmp_path: Any
     assert 0 < taken[0] < taken[1] / 10
 
 
-def test_on_paper(open_page: Open, view: str, report: str) -> None:
+def test_on_paper(open_page: Open, view: str) -> None:
     """Controls are left out, nothing is cut off at the side, and a dark screen prints dark on white."""
     page = open_page(view, dark=True)
     page.page.emulate_media(media="print")
@@ -118,7 +103,3 @@ def test_on_paper(open_page: Open, view: str, report: str) -> None:
     assert page.page.locator(".controls, .desk, .buttons").first.is_hidden()
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 780
     assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(247, 246, 243)"
-    page = open_page(report)
-    page.page.emulate_media(media="print")
-    assert page.page.locator(".viewer").is_hidden()
-    assert page.page.locator(".reason").first.is_visible()

@@ -48,3 +48,10 @@ function largestAt(numbers) {
   for (let at = 1; at < numbers.length; at++) if (numbers[at] > numbers[best]) best = at;
   return best;
 }
+
+/** The same numbers in an array with room for as many more. */
+function withRoom(array) {
+  const made = new array.constructor(2 * array.length);
+  made.set(array);
+  return made;
+}

@@ -22,13 +22,8 @@ class Memory {
   }
 
   grow() {
-    const larger = (array) => {
-      const made = new array.constructor(2 * array.length);
-      made.set(array);
-      return made;
-    };
     this.room *= 2;
-    [this.addresses, this.vectors, this.strengths] = [this.addresses, this.vectors, this.strengths].map(larger);
+    [this.addresses, this.vectors, this.strengths] = [this.addresses, this.vectors, this.strengths].map(withRoom);
   }
 
   /** What is remembered of what has been written, after a step. */

@@ -21,7 +21,7 @@ class ReadWeights {
     for (let slot = first; slot < end; slot++) {
       const root = rootOf(slot);
       if (!root) continue;
-      if (this.count === this.slots.length) this.grow();
+      if (this.count === this.slots.length) [this.slots, this.roots] = [this.slots, this.roots].map(withRoom);
       this.slots[this.count] = slot;
       this.roots[this.count++] = root;
       if (weightOf(root) > FAINTEST_SHOWN) {
@@ -30,15 +30,6 @@ class ReadWeights {
       }
     }
     this.ends.push(this.count);
-  }
-
-  grow() {
-    const larger = (array) => {
-      const made = new array.constructor(2 * array.length);
-      made.set(array);
-      return made;
-    };
-    [this.slots, this.roots] = [larger(this.slots), larger(this.roots)];
   }
 
   /** Calls `take(slot, root)` for every memory in a reading. */
