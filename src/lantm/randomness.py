@@ -4,7 +4,7 @@ import jax
 from jaxtyping import Array, Int, PRNGKeyArray
 
 # What random numbers are for: the same seed draws different ones for each purpose.
-INITIALISE, TRAIN, TEST, EVALUATE, RECORD, HARD, NOISE, VERIFY, RECYCLE = range(9)
+INITIALISE, TRAIN, TEST, EVALUATE, RECORD, HARD, NOISE, VERIFY, RECYCLE, RETEST = range(10)
 
 SEEDS = 2**31 - 1
 """Seeds are below this one, which stands for all of them together."""

@@ -84,6 +84,9 @@ class Recipe:
     """Multiples of the training lengths to test at."""
     test_hard_scales: tuple[int, ...] = ()
     """Multiples of the training lengths to test at on hard problems too; these tests also choose the best weights."""
+    retest_batches: int = 0
+    """Batches per test by which weights that beat the best so far are compared with those once more, and starts and
+    seeds with one another in the end; 0: the tests during training decide."""
     select_by: Score = "coarse"
     """The score that chooses the best weights and the best seed; the other decides between equals."""
     shorter_first: bool = False
@@ -128,6 +131,8 @@ class Recipe:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")
         if not self.test_scales or not all(1 <= scale <= _LARGEST for scale in self.test_scales):
             raise LantmError(f"test_scales are {self.test_scales}: give whole numbers from 1 on, at least one")
+        if not 0 <= self.retest_batches <= _LARGEST:
+            raise LantmError(f"retest_batches is {self.retest_batches}: give a whole number from 0 to {_LARGEST}")
         if not all(1 <= scale <= _LARGEST for scale in self.test_hard_scales):
             raise LantmError(f"test_hard_scales are {self.test_hard_scales}: give whole numbers from 1 on, or none")
 
