@@ -13,6 +13,7 @@ import pytest
 
 from lantm.errors import LantmError
 from lantm.locks import LOCK_FILES, locked
+from lantm.training import RunFolder
 
 HOLDS = """
 import pathlib, sys
@@ -116,3 +117,13 @@ def test_commands_that_change_a_run_hold_its_lock(lantm, copy_of_run, held, tmp_
     assert (run.path / "metrics.jsonl").read_bytes() == before
     assert not (run.path / "report.html").exists()
     assert lantm("info", run.path).status == 0, "who only reads is let in"
+
+
+def test_who_is_late_to_make_a_run_is_told_who_makes_it(held, tiny, tmp_path: pathlib.Path) -> None:
+    """The first one has a file there that is not whole yet."""
+    process = held(tmp_path)
+    (tmp_path / f".experiment.json.{process.pid}.tmp").touch()
+    with pytest.raises(LantmError, match=rf"another process works in .* \(process {process.pid} on "):
+        RunFolder.create(tmp_path, tiny, {})
+    process.communicate()
+    assert RunFolder.create(tmp_path, tiny, {}).exists(), "what a dead process left is no obstacle"

@@ -66,11 +66,19 @@ class RunFolder:
         folder = cls(path, experiment.modules)
         if folder.exists():
             raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
-        if path.exists() and (not path.is_dir() or {one.name for one in path.iterdir()} - LOCK_FILES):
-            raise LantmError(f"{path} is not empty: choose another --out")
+        taken = LantmError(f"{path} is not empty: choose another --out")
+        if path.exists() and not path.is_dir():
+            raise taken
+        # In a folder with a lock, another process may be making a run: then the lock says so.
+        if path.exists() and (names := _names(path)) and not names & LOCK_FILES:
+            raise taken
         with folder.locked():
             if folder.exists():  # another process was quicker
                 raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
+            for unfinished in leftovers(path):  # of a process that was killed before it had made a run
+                unfinished.unlink(missing_ok=True)
+            if _names(path) - LOCK_FILES:
+                raise taken
             write_json(folder._experiment_file, {"experiment": experiment.to_json(), "provenance": provenance})
         return folder
 
@@ -258,3 +266,7 @@ class RunFolder:
         if warnings:
             raise LantmError(f"{self.path} has no usable checkpoint: {warnings[0]}")
         raise LantmError(f"{self.path} has no checkpoint yet: continue training with --resume {self.path}")
+
+
+def _names(folder: pathlib.Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
