@@ -50,16 +50,20 @@ def status_after(error: BaseException) -> int:
         return _say(str(error))
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
         return _say("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
-    if "JAX_PLATFORMS" in os.environ and _in_file(error, "xla_bridge.py"):
+    if "JAX_PLATFORMS" in os.environ and not _has_devices():
         platforms = os.environ["JAX_PLATFORMS"]
         return _say(f"JAX cannot use JAX_PLATFORMS={platforms} here: unset it, or install JAX for it; lantm doctor")
     raise error
 
 
-def _in_file(error: BaseException, name: str) -> bool:
-    """Whether an error was raised in a file of this name."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return bool(frames) and os.path.basename(frames[-1].f_code.co_filename) == name
+def _has_devices() -> bool:
+    """Whether JAX finds the devices it was told to use; where it does not, it fails an assertion of its own."""
+    import jax
+
+    try:
+        return bool(jax.devices())
+    except Exception:
+        return False
 
 
 def _users_code(error: BaseException) -> str | None:
