@@ -107,3 +107,13 @@ def test_figures(tables: Any, tmp_path: pathlib.Path) -> None:
     record["figures"] = {"first-symbol": sides}
     path.write_text(json.dumps(record))
     assert "At 1,024 digits the least margin of the first digit is -2.0 with" in tables.first_symbol(tmp_path)
+
+
+def test_verified(tables: Any, tmp_path: pathlib.Path) -> None:
+    assert tables.verified(tmp_path) == "Not run yet: `python -m benchmarks.verified` does it."
+    right, wrong = ({"right": 10 - n, "problems": 10, "wrong": {"nines": n} if n else {}, "seconds": 2} for n in (0, 3))
+    row = {"machine": "addition-lantm-invnorm", "length": 1024, "random": right, "hard": wrong}
+    (tmp_path / "results").mkdir()
+    made = {"rows": [row | {"verified": {"date": "2026-01-02T03", "device": "cpu"}}]}
+    (tmp_path / "results" / "verified.json").write_text(json.dumps(made))
+    assert "| addition-lantm-invnorm | 1,024 | 10 of 10 | 7 of 10 | nines (3) | 4 s |" in tables.verified(tmp_path)

@@ -15,6 +15,7 @@ from study_tables import (
     ours,
     row_of,
     starts_that_solve,
+    table,
     table_of,
 )
 
@@ -81,6 +82,25 @@ def mechanisms(root: pathlib.Path) -> str:
     seeds = max((row["seeds"] for result in cells.values() for row in result["rows"]), default=0)
     first = f"of {seeds} seeds, those that solve {', '.join(MECHANISM_TESTS)}"
     return results.table([first, *TASKS, f"all five, of {len(TASKS) * seeds}"], rows)
+
+
+def verified(root: pathlib.Path) -> str:
+    """The exact answers of the machines of the zoo, at 64 times the trained length and at 100,000."""
+    path = root / "results" / "verified.json"
+    if not path.exists():
+        return "Not run yet: `python -m benchmarks.verified` does it."
+    rows = json.loads(path.read_text())["rows"]
+    lines = []
+    for row in rows:
+        parts = [row[part] for part in ("random", "hard")]
+        right = [f"{part['right']} of {part['problems']}" for part in parts]
+        wrong = ", ".join(f"{kind} ({count})" for kind, count in row["hard"]["wrong"].items())
+        seconds = f"{sum(part['seconds'] for part in parts):.0f} s"
+        lines.append([row["machine"], f"{row['length']:,}", *right, wrong or "none", seconds])
+    last = max((row["verified"] for row in rows), key=lambda one: one["date"])
+    origin = f"`python -m benchmarks.verified`, [results/{path.name}](../results/{path.name}), {last['date'][:10]}"
+    head = ["machine", "length", "random", "hard", "hard ones that are wrong", "time"]
+    return f"{table(head, lines)}\n\n<sub>{origin}, {last['device']}</sub>"
 
 
 def counting(root: pathlib.Path) -> str:

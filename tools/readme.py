@@ -53,6 +53,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "counting": partial(exact_tables.counting, ROOT),
         "lines": partial(exact_tables.lines, ROOT),
         "first symbol": partial(exact_tables.first_symbol, ROOT),
+        "verified": partial(exact_tables.verified, ROOT),
     },
     "docs/figures.md": {"recordings": partial(gallery_pages.recording_cost, ROOT)},
     "docs/gallery.md": {"gallery": partial(gallery_pages.every_figure, ROOT)},

@@ -24,8 +24,9 @@ def test_a_machine_that_settles(lantm, trained, tiny_flags: list[str], tmp_path:
     assert "settles there" in (out / "keys.svg").read_text()
 
     assert lantm("view", run, "--lengths", 6).status == 0
-    [problem, training] = page_data((run / "view.html").read_text())["machines"][0]["problems"]
-    assert problem["scene"]["settles"]
+    [shown] = page_data((run / "view.html").read_text())["machines"]
+    assert shown["machine"]["config"]["settle_reads"], "the page runs the machine"
+    [_, training] = shown["problems"]
     assert [recorded["scene"]["settles"] for recorded in training["training"]] == [True] * 6
     report = page_data((run / "report.html").read_text())
     assert "settles on a memory after" in json.dumps(report["machines"][0]["problems"])

@@ -79,6 +79,7 @@ def progress(
         rate=np.full(3, 0.0012345),
         skipped=np.zeros(3, int),
         diverged=np.array(diverged),
+        longest=None,
     )
     return Progress(
         epoch=epoch,

@@ -140,7 +140,7 @@ def test_what_does_not_fit_is_said_in_one_line(values: Any, words: str) -> None:
         ("sweep.toml", "seeds = 1979-05-27", "cannot be read"),
         ("sweep.json", "{" * 100_000, "cannot be read"),
         ("sweep.json", "9" * 10_000, "cannot be read"),
-        ("sweep.json", " " * (LARGEST_FILE + 1), "larger than"),
+        ("sweep.json", " " * (LARGEST_FILE + 1), "has at most"),
     ],
 )
 def test_files_that_are_none(sweep_file: WriteFile, name: str, text: str, words: str) -> None:
@@ -152,7 +152,7 @@ def test_no_file(tmp_path: pathlib.Path) -> None:
     with pytest.raises(LantmError, match="there is no file"):
         read_sweep(tmp_path / "sweep.toml")
     (tmp_path / "folder.toml").mkdir()
-    with pytest.raises(LantmError, match="cannot be read"):
+    with pytest.raises(LantmError, match="is a folder, not a file"):
         read_sweep(tmp_path / "folder.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(LantmError, match="cannot be read"):

@@ -36,7 +36,7 @@ def small() -> Experiment:
         ),
         ({"seeds": 1_000_000_000}, r"for 1,000,000,000 machines of 24,858 parameters", "--seeds"),
         ({"starts": 99_999_999}, r"for 799,999,992 machines", "--starts"),
-        ({"cells": 10**20}, r"more than a million TB", "--cells"),
+        ({"cells": 9 * 10**15}, r"more than a million TB", "--cells"),
         ({"test_scales": (1, 10**9)}, r"for the tests at length 64,000,000,000", "--test-scales"),
         ({"batch_size": 10**8}, r"for the problems of a batch", "--batch-size"),
         ({"batches": 2**31 - 1, "seeds": 1000}, r"for 1,000 machines", "--seeds"),

@@ -56,7 +56,8 @@ def test_training_does_not_notice(tiny: Experiment, trained, tmp_path: pathlib.P
     folder = RunFolder.create(tmp_path / "run", silent, {})
     train(silent, folder)
     task = tiny.source()
-    expected, found = (named_arrays(load_learners(one, tiny, task)[1]) for one in (trained.folder, folder))
+    runs = ((trained.folder, tiny), (folder, silent))
+    expected, found = (named_arrays(load_learners(*run, task)[1]) for run in runs)
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, name)
     assert not folder.recordings_path.exists()
