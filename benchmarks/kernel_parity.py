@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.case is not None:
         case = list(cases())[chosen.case]
-        case, backend = (small(case), "interpreted") if chosen.interpret else (case, "kernel")
+        case, backend = (small(case), "emulated") if chosen.interpret else (case, "kernel")
         print(json.dumps(compare(case, chosen.length, backend)))
         return
     origin = {"command": command("kernel_parity"), **provenance(), "length": chosen.length}

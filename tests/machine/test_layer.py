@@ -281,11 +281,11 @@ def test_mapped_examples_fill_the_blocks_of_the_kernels() -> None:
         return jnp.sum(jnp.sin(jax.vmap(lambda xs: layer(xs, backend=backend)[0])(examples)))
 
     gradient = jax.grad(total)
-    text = str(jax.make_jaxpr(lambda layer: gradient(layer, "interpreted"))(layer))
+    text = str(jax.make_jaxpr(lambda layer: gradient(layer, "emulated"))(layer))
     assert "grid=(2,)" in text
     assert text.count("pallas_call[") == 2, "one forward, one backward"
     assert_same(
-        quick(gradient, static_argnums=1)(layer, "interpreted"), quick(gradient, static_argnums=1)(layer, "loops")
+        quick(gradient, static_argnums=1)(layer, "emulated"), quick(gradient, static_argnums=1)(layer, "loops")
     )
 
 

@@ -20,18 +20,17 @@ from lantm.geometry import Disk, Geometry, Hyperbolic, RigidMotion, Rotation, Sc
 from lantm.machine.access import Access
 from lantm.machine.weighting import InvNorm, SoftMax, Weighting
 
-Backend = Literal["auto", "loops", "kernel", "scan", "interpreted"]
+Backend = Literal["auto", "loops", "kernel", "scan", "emulated"]
 """`auto` takes the kernels wherever they serve and the loops elsewhere, and `kernel` fails where they do not serve.
 `scan` is a plain `lax.scan`: slow, with memory by the square of the time, but its gradient can be differentiated again.
-`interpreted` runs the kernels in Pallas's interpreter, anywhere and slowly: for tests. The kernels of an LSTM are
-cuDNN's (`lantm.machine.cudnn`), which have no interpreter."""
+`emulated` runs the kernels on a CPU, thread by thread and slowly: for tests. The kernels of an LSTM are cuDNN's
+(`lantm.machine.cudnn`), which cannot be emulated."""
 
 
 class Kernels(NamedTuple):
     """How the kernels are compiled."""
 
-    full_precision: bool  # of matrix products; otherwise TF32, JAX's default on a GPU
-    interpret: bool
+    emulated: bool = False  # on a CPU, thread by thread
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,20 +58,15 @@ SERVED = Served(
 )
 """Machines that `python -m benchmarks.kernel_parity` compares with the loops on a GPU: results/kernel-parity.json."""
 
-# Names of `jax.default_matmul_precision` under which JAX itself rounds to TF32 or less on a GPU.
-_ROUNDED = (None, "default", "high", "bfloat16", "tensorfloat32", "TF32_TF32_F32")
-
-
 def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> Kernels | None:
     """How to compile the kernels for a machine, or None if the loops are to run it."""
     if backend == "loops":
         return None
-    if backend == "interpreted":
-        return Kernels(full_precision=True, interpret=True)
+    if backend == "emulated":
+        return Kernels(emulated=True)
     reason = unserved_device() or _unserved_machine(access, cells, dtype)
     if reason is None:
-        config: Any = jax.config  # its fields have types from JAX 0.12 on only
-        return Kernels(full_precision=config.jax_default_matmul_precision not in _ROUNDED, interpret=False)
+        return Kernels()
     if backend == "kernel":
         raise LantmError(f"the kernels cannot run this machine: {reason}; use the backend 'auto' or 'loops'")
     if current_device().platform == "gpu":

@@ -4,27 +4,24 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lantm.machine import by_loops, kernel
-from lantm.machine.access import Access, Position
+from lantm.machine.access import Position
 from lantm.machine.controller import CellState
 from lantm.machine.kernel import Saved
 from lantm.machine.memory import Memory, Window
 from lantm.machine.state import Machinery, Pulled, Schedule, State, Weights
 
 
-def unpack(access: Access, saved: Saved) -> tuple[State, Float[Array, "time batch emission"]]:
+def unpack(saved: Saved) -> tuple[State, Float[Array, "time batch emission"]]:
     """The states before and after every step, and the emissions."""
-    reading = saved.reading.reshape(*saved.hidden.shape[:-1], -1)
-    states = State(reading, CellState(saved.hidden, saved.cell), Position(saved.keys, saved.actions))
-    return states, kernel.join(access, saved.scalars, saved.vectors)
+    return State(saved.reading, CellState(saved.hidden, saved.cell), Position(saved.keys, saved.actions)), saved.emissions
 
 
-def as_loops_save(access: Access, saved: Saved) -> by_loops.Saved:
+def as_loops_save(saved: Saved) -> by_loops.Saved:
     """The same as the loops of `lantm.machine.by_loops` save it."""
     time, batch = saved.gates.shape[:2]
-    emissions = kernel.join(access, saved.scalars, saved.vectors)
-    emissions = jnp.concatenate([jnp.zeros_like(emissions[:1]), emissions])
+    emissions = jnp.concatenate([jnp.zeros_like(saved.emissions[:1]), saved.emissions])
     parts = [part.reshape(time + 1, batch, -1) for part in (*saved[:5], emissions)]
-    return by_loops.Saved(jnp.concatenate(parts, axis=-1), saved.gates.reshape(time, batch, -1))
+    return by_loops.Saved(jnp.concatenate(parts, axis=-1), saved.gates)
 
 
 def _numbers(machinery: Machinery, window: Window, schedule: Schedule) -> tuple[Int[Array, " 4"], Int[Array, " batch"]]:
@@ -43,11 +40,8 @@ def forward(
     schedule: Schedule,
 ) -> tuple[Saved, Memory]:
     """All steps of all problems."""
-    access = machinery.access
-    reading = start.reading.reshape(inputs.shape[1], access.read_heads, access.memory_width)
-    begin = (reading, *start.controller, *start.position)
-    matrices = kernel.matrices(access, *weights)
-    return kernel.forward(machinery, matrices, inputs, begin, memory, *_numbers(machinery, window, schedule))
+    begin = (start.reading, *start.controller, *start.position)
+    return kernel.forward(machinery, weights, inputs, begin, memory, *_numbers(machinery, window, schedule))
 
 
 def backward(
@@ -63,13 +57,11 @@ def backward(
 
     Rows of preactivations and emissions are those of `saved.hidden`: there is one more than there are steps.
     """
-    matrices = kernel.matrices(machinery.access, *weights)
     numbers = _numbers(machinery, window, schedule)
-    found = kernel.backward(machinery, matrices, saved, memory, *numbers, d_hidden)
-    rows, batch = saved.hidden.shape[:2]
+    found = kernel.backward(machinery, weights, saved, memory, *numbers, d_hidden)
     return Pulled(
-        preactivations=found.preactivations.reshape(rows, batch, -1),
-        emissions=kernel.join(machinery.access, found.scalars, found.vectors),
-        start=State(found.reading.reshape(batch, -1), found.start, Position(found.keys, found.actions)),
+        preactivations=found.preactivations,
+        emissions=found.emissions,
+        start=State(found.reading, CellState(found.hidden, found.cell), Position(found.keys, found.actions)),
         memory=found.memory,
     )

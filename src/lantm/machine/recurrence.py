@@ -93,7 +93,7 @@ def _run(
         states, emissions = by_loops.unpack(start, saved.rows)
         emissions = emissions[1:]
     else:
-        states, emissions = by_kernels.unpack(machinery.access, saved)
+        states, emissions = by_kernels.unpack(saved)
     written = machinery.access.write_heads * jnp.minimum(schedule.turn, schedule.steps)
     path = Path(
         states=jax.tree.map(lambda rows: rows[1:], states),
@@ -135,10 +135,10 @@ def _recur_backward(machinery: Machinery, residuals: Any, cotangent: Path) -> An
         d_hidden = _instantiate(cotangent.states.controller.hidden)
         pulled = _backward_by_kernels(machinery)(weights, saved, memory, window, schedule, d_hidden)
         hidden = saved.hidden
-        joined = jnp.concatenate([saved.reading.reshape(*hidden.shape[:2], -1), hidden], axis=-1)
+        joined = jnp.concatenate([saved.reading, hidden], axis=-1)
     else:
         if machinery.kernels is not None:
-            saved = by_kernels.as_loops_save(machinery.access, saved)
+            saved = by_kernels.as_loops_save(saved)
         cotangent = cotangent._replace(window=None)  # type: ignore[arg-type]  # it is of integers
         cotangent = jax.tree.map(_instantiate, cotangent, is_leaf=_is_zero)
         pulled = _backward_by_loops(machinery)(weights, start, saved, memory, window, schedule, cotangent)

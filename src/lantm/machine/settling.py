@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-_RATIO = 9.0  # of squared distances: three times as far
+RATIO = 9.0  # of squared distances: three times as far
 _ROUNDING = 1e-5  # relative: far more than that of a distance, far less than the ratio
 
 
@@ -33,7 +33,7 @@ class Neighbours(NamedTuple):
     @property
     def settled(self) -> Bool[Array, "*reads"]:
         """Which heads settle."""
-        return (_RATIO * self.first < self.second) & (self.second < jnp.inf)
+        return (RATIO * self.first < self.second) & (self.second < jnp.inf)
 
 
 def neighbours(
@@ -74,8 +74,8 @@ def bounded_below(found: Neighbours, beyond: Float[Array, "*reads"]) -> tuple[Ne
     would not even if its nearest memory were the nearest that may be beyond.
     """
     second = jnp.minimum(found.second, beyond)
-    settles = _RATIO * found.first < second
-    stays = _RATIO * jnp.minimum(found.first, beyond) >= found.second
+    settles = RATIO * found.first < second
+    stays = RATIO * jnp.minimum(found.first, beyond) >= found.second
     return found._replace(second=second), settles | stays | (found.second <= beyond)
 
 

@@ -1,22 +1,16 @@
-"""The recurrence as one GPU kernel forward and one backward.
+"""The recurrence as one GPU kernel forward and one backward, in CUDA.
 
 A step of the machine is a dozen small operations. Compiled one by one they cost a GPU more to start than to
-run, at every step. Here a block of problems lives in one multiprocessor for all its steps: the controller's
-state and the heads stay in registers, the memory in the cache beside it, and time is a loop inside the kernel.
-The two kernels compute what `lantm.machine.recurrence` does, and are tested against it.
+run, at every step. Here a block of problems lives in one multiprocessor for all its steps, with the controller's
+weights in registers and its state beside them, and time is a loop inside the kernel. The two kernels compute what
+`lantm.machine.by_loops` does, and are tested against it.
 
-`forward` and `backward` are the kernels, `block` is what they work on, `weights` are their matrix products,
-`heads` and `coordinates` take apart what heads do, and `calls` calls it all.
+`source/recurrence.cu` are the kernels. `formulas` prints what geometries, weightings and gates compute as C, number by
+number (`coordinates`), `heads` says which formulas there are, `program` puts the text together for a machine,
+`compilers` compiles it where it is used, and `calls` calls it. Without a GPU, the same source runs thread by thread on
+a CPU, for tests.
 """
 
-from lantm.machine.kernel.calls import (
-    Cotangents,
-    Matrices,
-    backward,
-    forward,
-    join,
-    matrices,
-)
-from lantm.machine.kernel.sizes import ROWS, Saved
+from lantm.machine.kernel.calls import Cotangents, Saved, backward, forward
 
-__all__ = ["ROWS", "Cotangents", "Matrices", "Saved", "backward", "forward", "join", "matrices"]
+__all__ = ["Cotangents", "Saved", "backward", "forward"]

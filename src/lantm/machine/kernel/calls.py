@@ -1,117 +1,60 @@
-"""Calls of the kernels: what goes into them, and what comes out."""
+"""Calls of the kernels: what goes into them, and what comes out.
 
-from collections.abc import Callable
+All arrays begin with an axis of runs, each with weights of its own. Runs that are mapped over become more of them
+(`lantm.machine.folding`), so a kernel always knows how many problems there are.
+"""
+
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
-from jax.experimental import pallas as pl
+import numpy as np
 from jaxtyping import Array, Float
 
-from lantm.machine.access import Access
-from lantm.machine.controller import CellState
-from lantm.machine.kernel.backward import backward_kernel
-from lantm.machine.kernel.forward import forward_kernel
-from lantm.machine.kernel.sizes import ROWS, WARPS, Saved, Sizes, scalar_columns
+from lantm.devices import current_device
+from lantm.errors import LantmError
+from lantm.machine.folding import foldable
+from lantm.machine.kernel.compilers import EMULATE, LAUNCH, registered, registered_emulation
+from lantm.machine.kernel.program import Shape, choose_shape, program_text
 from lantm.machine.memory import Memory
-from lantm.machine.state import Machinery
+from lantm.machine.state import Machinery, Weights
+
+_EMULATED_PROCESSORS = 2
 
 
-def _whole(shape: tuple[int, ...]) -> pl.BlockSpec:
-    """All of an array, for every block of problems."""
-    return pl.BlockSpec(shape, lambda i: (0,) * len(shape))
+class Saved(NamedTuple):
+    """What the forward kernel leaves for the backward one: row t of a state is the one before step t."""
+
+    reading: Float[Array, "*runs time+1 batch reading"]
+    hidden: Float[Array, "*runs time+1 batch cells"]
+    cell: Float[Array, "*runs time+1 batch cells"]
+    keys: Float[Array, "*runs time+1 batch heads key"]
+    actions: Float[Array, "*runs time+1 batch heads action"]
+    gates: Float[Array, "*runs time batch four_cells"]
+    emissions: Float[Array, "*runs time batch emission"]
+    places: Float[Array, "*runs time batch read_heads key"]  # where read heads read, before they settled
+    totals: Float[Array, "*runs time batch read_heads"]  # the sums that read weights were divided by
+    nearest: Float[Array, "*runs time batch read_heads"]  # the smallest distances, where the weighting asks for them
 
 
-def _of_block(shape: tuple[int, ...], axis: int) -> pl.BlockSpec:
-    """The share of a block of problems, which lie along `axis`."""
-    share = (*shape[:axis], ROWS, *shape[axis + 1 :])
-    return pl.BlockSpec(share, lambda i: (*(0,) * axis, i, *(0,) * (len(shape) - axis - 1)))
+class Cotangents(NamedTuple):
+    """What the backward kernel finds; row t of emissions is of step t - 1."""
 
-
-def _call(
-    kernel: Callable[..., None],
-    machinery: Machinery,
-    sizes: Sizes,
-    shared: list[Array],
-    by_problem: list[tuple[Array, int]],
-    results: list[tuple[tuple[int, ...], int]],
-    aliases: dict[int, int],
-) -> list[Array]:
-    """Runs a kernel: arrays that all blocks share, arrays of problems with their axis, and the same of results."""
-    from jax.experimental.pallas import triton
-
-    interpret = machinery.kernels is not None and machinery.kernels.interpret
-    dtype = by_problem[-1][0].dtype
-    numbers, *weights = shared
-    limits, *arrays = [(_filled_up(array, axis, sizes.missing), axis) for array, axis in by_problem]
-    shapes = [((*shape[:axis], sizes.blocks * ROWS, *shape[axis + 1 :]), axis) for shape, axis in results]
-    found = pl.pallas_call(
-        kernel,
-        grid=(sizes.blocks,),
-        in_specs=[
-            _whole(numbers.shape),
-            _of_block(limits[0].shape, limits[1]),
-            _of_block(arrays[0][0].shape, arrays[0][1]),
-            *(_whole(array.shape) for array in weights),
-            *(_of_block(array.shape, axis) for array, axis in arrays[1:]),
-        ],
-        out_specs=[_of_block(shape, axis) for shape, axis in shapes],
-        out_shape=[jax.ShapeDtypeStruct(shape, dtype) for shape, _ in shapes],
-        input_output_aliases=aliases,
-        compiler_params=None if interpret else triton.CompilerParams(num_warps=WARPS, num_stages=1),
-        interpret=interpret,
-    )(numbers, limits[0], arrays[0][0], *weights, *(array for array, _ in arrays[1:]))
-    return [lax.slice_in_dim(array, 0, sizes.batch, axis=axis) for array, (_, axis) in zip(found, shapes, strict=True)]
-
-
-def _filled_up(array: Array, axis: int, missing: int) -> Array:
-    """The array with its last problem repeated, so that every block is full."""
-    return jnp.pad(array, [(0, missing if at == axis else 0) for at in range(array.ndim)], mode="edge")
-
-
-class Matrices(NamedTuple):
-    """The recurrence's weights, as the kernels take them."""
-
-    recurrent: Float[Array, "reading_and_cells 4 cells"]
-    scalars: Float[Array, "cells scalars"]
-    scalar_biases: Float[Array, " scalars"]
-    vectors: Float[Array, "cells write_heads width"]
-    vector_biases: Float[Array, "write_heads width"]
-
-
-def _scalars_before_vectors(access: Access) -> int:
-    return sum(access.sizes[name] for name in ("keys", "key_gates", "actions", "action_gates"))
-
-
-def _split(access: Access, emission: Array) -> tuple[Array, Array]:
-    """Scalars and vectors of an array whose last axis is an emission."""
-    begin = _scalars_before_vectors(access)
-    end = begin + access.sizes["vectors"]
-    scalars = jnp.concatenate([emission[..., :begin], emission[..., end:]], axis=-1)
-    vectors = emission[..., begin:end].reshape(*emission.shape[:-1], access.write_heads, access.memory_width)
-    return scalars, vectors
-
-
-def join(access: Access, scalars: Array, vectors: Array) -> Float[Array, "*axes emission"]:
-    """Scalars and vectors as one emission again."""
-    begin = _scalars_before_vectors(access)
-    flat = vectors.reshape(*scalars.shape[:-1], -1)
-    return jnp.concatenate([scalars[..., :begin], flat, scalars[..., begin:]], axis=-1)
-
-
-def matrices(access: Access, recurrent: Array, heads: Array, heads_bias: Array) -> Matrices:
-    """The weights of `lantm.machine.recurrence`, as the kernels take them."""
-    cells = heads.shape[0]
-    scalars, vectors = _split(access, heads)
-    scalar_biases, vector_biases = _split(access, heads_bias)
-    return Matrices(recurrent.reshape(-1, 4, cells), scalars, scalar_biases, vectors, vector_biases)
+    preactivations: Float[Array, "*runs time+1 batch four_cells"]
+    emissions: Float[Array, "*runs time+1 batch emission"]
+    reading: Float[Array, "*runs batch reading"]
+    hidden: Float[Array, "*runs batch cells"]
+    cell: Float[Array, "*runs batch cells"]
+    keys: Float[Array, "*runs batch heads key"]
+    actions: Float[Array, "*runs batch heads action"]
+    memory: Memory
 
 
 def forward(
     machinery: Machinery,
-    weights: Matrices,
+    weights: Weights,
     inputs: Float[Array, "time batch four_cells"],
     start: tuple[Array, ...],
     memory: Memory,
@@ -119,50 +62,14 @@ def forward(
     limits: Array,
 ) -> tuple[Saved, Memory]:
     """All steps of all problems; `start` has the first five arrays of `Saved`, without time."""
-    access = machinery.access
-    time, batch, cells = *inputs.shape[:2], weights.scalars.shape[0]
-    sizes = Sizes(time, batch, cells, memory.strengths.shape[1])
-    rows, width = (time + 1, batch), access.memory_width
-    results = [
-        (*rows, access.read_heads, width),
-        (*rows, cells),
-        (*rows, cells),
-        (*rows, access.heads, access.geometry.key_size),
-        (*rows, access.heads, access.geometry.action_size),
-        (time, batch, 4, cells),
-        (time, batch, scalar_columns(access)),
-        (time, batch, access.write_heads, width),
-        (time, batch, access.read_heads),
-        (time, batch, access.read_heads),
-    ]
-    found = _call(
-        partial(forward_kernel, machinery, sizes),
-        machinery,
-        sizes,
-        [numbers, *weights],
-        [(limits, 0), (inputs.reshape(time, batch, 4, cells), 1), *((array, 0) for array in (*start, *memory))],
-        [*((shape, 1) for shape in results), *((array.shape, 0) for array in memory)],
-        {13 + i: 10 + i for i in range(3)},
-    )
-    return Saved(*found[:10]), Memory(*found[10:])
-
-
-class Cotangents(NamedTuple):
-    """What the backward kernel finds; row t of scalars and vectors is of the emission of step t - 1."""
-
-    preactivations: Float[Array, "time+1 batch 4 cells"]
-    scalars: Float[Array, "time+1 batch scalars"]
-    vectors: Float[Array, "time+1 batch write_heads width"]
-    start: CellState
-    reading: Float[Array, "batch read_heads width"]
-    keys: Float[Array, "batch heads key"]
-    actions: Float[Array, "batch heads action"]
-    memory: Memory
+    arrays = (numbers, limits, inputs, *weights, *start, *memory)
+    saved, *found = _one_run(partial(_forward, machinery), arrays)
+    return Saved(*saved), Memory(*found)
 
 
 def backward(
     machinery: Machinery,
-    weights: Matrices,
+    weights: Weights,
     saved: Saved,
     memory: Memory,
     numbers: Array,
@@ -170,30 +77,99 @@ def backward(
     d_hidden: Float[Array, "time batch cells"],
 ) -> Cotangents:
     """From the cotangents of all hidden states to those of everything that led to them."""
-    access = machinery.access
-    time, batch, cells = d_hidden.shape
-    sizes = Sizes(time, batch, cells, memory.strengths.shape[1])
-    rows, width = (time + 1, batch), access.memory_width
-    d_memory = jax.tree.map(jnp.zeros_like, memory)
-    results: list[tuple[tuple[int, ...], int]] = [
-        ((*rows, 4, cells), 1),
-        ((*rows, scalar_columns(access)), 1),
-        ((*rows, access.write_heads, width), 1),
-        ((batch, access.read_heads, width), 0),
-        ((batch, cells), 0),
-        ((batch, cells), 0),
-        ((batch, access.heads, access.geometry.key_size), 0),
-        ((batch, access.heads, access.geometry.action_size), 0),
-        *((array.shape, 0) for array in memory),
+    arrays = (numbers, limits, d_hidden, weights.recurrent.T, weights.heads.T, *saved, *memory)
+    found = _one_run(partial(_backward, machinery), arrays)
+    return Cotangents(*found[:7], Memory(*found[7:]))
+
+
+def _one_run(function: Any, arrays: Sequence[Array]) -> Any:
+    """What a function of runs makes of a single one."""
+    folding = foldable(function, (0,) * len(arrays), 0)
+    return jax.tree.map(lambda array: array[0], folding(*(array[None] for array in arrays)))
+
+
+def _forward(machinery: Machinery, *arrays: Array) -> tuple[list[Array], Array, Array, Array]:
+    access, geometry = machinery.access, machinery.access.geometry
+    (runs, time, batch, gates), slots = arrays[2].shape, arrays[-1].shape[-1]
+    cells, heads = gates // 4, access.heads
+    shape = _shape(machinery, cells, slots, runs * batch)
+    after = (runs, time + 1, batch)
+    during = (runs, time, batch)
+    scratch = (1,) if shape.memory_shared else (runs, batch, access.read_heads, slots)
+    results = [
+        (*after, access.read_heads * access.memory_width),
+        (*after, cells),
+        (*after, cells),
+        (*after, heads, geometry.key_size),
+        (*after, heads, geometry.action_size),
+        (*during, gates),
+        (*during, access.emission_size),
+        (*during, access.read_heads, geometry.key_size),
+        (*during, access.read_heads),
+        (*during, access.read_heads),
+        *(array.shape for array in arrays[-3:]),
+        scratch,
     ]
-    found = _call(
-        partial(backward_kernel, machinery, sizes),
-        machinery,
-        sizes,
-        [numbers, weights.recurrent, weights.scalars, weights.vectors],
-        [(limits, 0), (d_hidden, 1), *((array, 1) for array in saved), *((array, 0) for array in (*memory, *d_memory))],
-        results,
-        {19 + i: 8 + i for i in range(3)},
-    )
-    pre, scalars, vectors, reading, hidden, cell, keys, actions, *rest = found
-    return Cotangents(pre, scalars, vectors, CellState(hidden, cell), reading, keys, actions, Memory(*rest))
+    found = _call(machinery, shape, False, (runs, time, batch, slots), arrays, results)
+    return found[:10], *found[10:13]
+
+
+def _backward(machinery: Machinery, *arrays: Array) -> tuple[Array, ...]:
+    access, geometry = machinery.access, machinery.access.geometry
+    (runs, time, batch, cells), slots = arrays[2].shape, arrays[-1].shape[-1]
+    shape = _shape(machinery, cells, slots, runs * batch)
+    results = [
+        (runs, time + 1, batch, 4 * cells),
+        (runs, time + 1, batch, access.emission_size),
+        (runs, batch, access.read_heads * access.memory_width),
+        (runs, batch, cells),
+        (runs, batch, cells),
+        (runs, batch, access.heads, geometry.key_size),
+        (runs, batch, access.heads, geometry.action_size),
+        *(array.shape for array in arrays[-3:]),
+    ]
+    return tuple(_call(machinery, shape, True, (runs, time, batch, slots), arrays, results))
+
+
+def _shape(machinery: Machinery, cells: int, slots: int, problems: int) -> Shape:
+    assert machinery.kernels is not None
+    emulated = machinery.kernels.emulated
+    processors = _EMULATED_PROCESSORS if emulated else getattr(current_device(), "core_count", 132)
+    shape = choose_shape(machinery.access, cells, slots, problems, processors)
+    if shape is None:
+        raise LantmError(f"a memory of {slots} slots is too large for the kernels: use the backend 'loops'")
+    return shape
+
+
+def _call(
+    machinery: Machinery,
+    shape: Shape,
+    backwards: bool,
+    sizes: tuple[int, int, int, int],
+    arrays: Sequence[Array],
+    results: Sequence[tuple[int, ...]],
+) -> list[Array]:
+    runs, time, batch, slots = sizes
+    dtype = arrays[2].dtype
+    emulated = machinery.kernels is not None and machinery.kernels.emulated
+    machinery = machinery._replace(kernels=None)
+    if emulated:
+        name = registered_emulation(program_text(machinery, shape, "double" if dtype == jnp.float64 else "float"))
+    else:
+        name = registered(program_text(machinery, shape), _architecture())
+    numbers = {
+        "backwards": backwards,
+        "blocks": -(-batch // shape.rows),
+        "runs": runs,
+        "threads": shape.threads,
+        "shared": (1 if emulated else 4) * shape.shared(backwards),
+        "time": time,
+        "batch": batch,
+        "slots": slots,
+    }
+    call = jax.ffi.ffi_call(EMULATE if emulated else LAUNCH, [jax.ShapeDtypeStruct(result, dtype) for result in results])
+    return list(call(*arrays, kernel=name, **{key: np.int32(value) for key, value in numbers.items()}))
+
+
+def _architecture() -> str:
+    return "sm_" + str(getattr(current_device(), "compute_capability", "9.0")).replace(".", "")

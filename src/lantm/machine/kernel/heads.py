@@ -1,55 +1,182 @@
-"""How heads move inside a kernel: what `lantm.machine.access` says, coordinate by coordinate."""
+"""The formulas of one step of one head, of a read weight, of a gate: JAX functions of numbers, and their C.
+
+Every head has a function of its own, of those numbers of an emission that are meant for it.
+"""
 
 import dataclasses
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from lantm.machine.access import Access, Position
+from lantm.machine.controller import CellKind
+from lantm.machine.gates import opened, pull_gate
 from lantm.machine.kernel.coordinates import Numbers, by_coordinates
+from lantm.machine.kernel.formulas import c_function
+from lantm.machine.state import Machinery
+from lantm.machine.weighting import Weighting
 
 
-class Moved(NamedTuple):
-    """Where the heads have moved, and what else was emitted; every number an array."""
+def columns(access: Access, head: int) -> list[int]:
+    """Where in an emission the numbers for a head are: raw key, key gate, raw action, action gate, and what else.
 
-    keys: list[list[Array]]
-    actions: list[list[Array]]
-    strengths: list[Array]
-    temperatures: list[Array]
+    A write head has the strength of what it writes, a read head its temperature, if it has one.
+    """
+    sizes, starts, end = access.sizes, {}, 0
+    for name, size in sizes.items():
+        starts[name], end = end, end + size
+    key, action = access.geometry.raw_key_size, access.geometry.raw_action_size
+    found = [
+        *range(starts["keys"] + head * key, starts["keys"] + (head + 1) * key),
+        starts["key_gates"] + head,
+        *range(starts["actions"] + head * action, starts["actions"] + (head + 1) * action),
+        starts["action_gates"] + head,
+    ]
+    if head >= access.read_heads:
+        return [*found, starts["strengths"] + head - access.read_heads]
+    return [*found, starts["temperatures"] + head] if sizes["temperatures"] else found
 
 
-def small(values: Any, *shape: int) -> Numbers:
-    """Nested lists of large arrays, of this shape, as a small array."""
-    found = np.empty(shape, object)
-    for at in np.ndindex(*shape):
-        item = values
-        for i in at:
-            item = item[i]
-        found[at] = item
+def move(
+    access: Access, head: int, emitted: list[Array], key: list[Array], action: list[Array]
+) -> tuple[list[Array], list[Array], Array]:
+    """`Access.understand` and `Access.move` of one head: its key and action, and its strength or temperature."""
+    scalars = dataclasses.replace(access, memory_width=0)
+    places = columns(scalars, head)
+
+    # The others' numbers are zeros, and what they come to is left out when the function is printed.
+    number = emitted[0]
+    zero = jnp.zeros_like(number)
+    full: Numbers = np.full(scalars.emission_size, None, object)
+    for at in range(full.size):
+        full[at] = emitted[places.index(at)] if at in places else zero
+    keys, actions = (
+        _of_heads(access.heads, head, part, size, zero)
+        for part, size in ((key, access.geometry.key_size), (action, access.geometry.action_size))
+    )
+
+    def all_heads(emitted: Array, keys: Array, actions: Array) -> Any:
+        emission = scalars.understand(emitted)
+        return *scalars.move(emission, Position(keys, actions)), emission.strengths, emission.temperatures
+
+    new_keys, new_actions, strengths, temperatures = by_coordinates(all_heads, full, keys, actions)
+    if head >= access.read_heads:
+        extra = strengths[head - access.read_heads]
+    else:
+        extra = zero if temperatures is None else temperatures[head]
+    return new_keys[head].tolist(), new_actions[head].tolist(), extra
+
+
+def _of_heads(heads: int, head: int, own: list[Array], size: int, zero: Array) -> Numbers:
+    found = np.full((heads, size), None, object)
+    for at in np.ndindex(found.shape):
+        found[at] = own[at[1]] if at[0] == head else zero
     return found
 
 
-def move(access: Access, emitted: list[Array], keys: list[list[Array]], actions: list[list[Array]]) -> Moved:
-    """`Access.understand` and `Access.move`, without the vectors that are written."""
-    geometry, heads = access.geometry, access.heads
-    scalars = dataclasses.replace(access, memory_width=0)
-
-    def moved(emitted: Array, keys: Array, actions: Array) -> Any:
-        emission = scalars.understand(emitted)
-        position = scalars.move(emission, Position(keys, actions))
-        return *position, emission.strengths, emission.temperatures
-
-    before = small(keys, heads, geometry.key_size), small(actions, heads, geometry.action_size)
-    keys_, actions_, strengths, temperatures = by_coordinates(moved, small(emitted, len(emitted)), *before)
-    warmth = [] if temperatures is None else temperatures.tolist()
-    return Moved(keys_.tolist(), actions_.tolist(), strengths.tolist(), warmth)
+def squared_distance(access: Access, key: list[Array], address: list[Array]) -> Array:
+    """From a key to the address of a memory."""
+    found = by_coordinates(access.geometry.squared_distance, _numbers(key), _numbers(address))
+    return found.item()
 
 
-def squared_distances(access: Access, key: list[Array], addresses: list[Array]) -> Array:
-    """From a read key, a number for every problem, to all its memories."""
-    size = access.geometry.key_size
-    key = [coordinate[:, None] for coordinate in key]
-    distances = by_coordinates(access.geometry.squared_distance, small(key, size), small(addresses, size))
-    return jnp.broadcast_to(distances.item(), addresses[0].shape)
+def _numbers(parts: list[Array]) -> Numbers:
+    found = np.empty(len(parts), object)
+    for at, part in enumerate(parts):  # NumPy would look into an array of traced numbers
+        found[at] = part
+    return found
+
+
+# The rules of a weighting are for rows of memories; a memory is a row of one.
+
+
+def _counted(weighting: Weighting, distance: Any, strength: Any, temperature: Any, nearest: Any) -> Any:
+    def counted(distance: Array, strength: Array, temperature: Array, nearest: Array) -> Any:
+        warmth = temperature[0] if weighting.emits_temperature else None
+        affinities = weighting.affinities(distance, warmth, nearest)
+        return weighting.counted(affinities, strength)
+
+    found = by_coordinates(counted, *(_numbers([one]) for one in (distance, strength, temperature, nearest)))
+    return [one.item() for one in found]
+
+
+def _pulled(weighting: Weighting, *given: Any) -> Any:
+    def pulled(
+        distance: Array, strength: Array, temperature: Array, nearest: Array, total: Array, gains: Array, gain: Array
+    ) -> Any:
+        warmth, visible = temperature[0] if weighting.emits_temperature else None, jnp.ones(1, bool)
+        shared = weighting.shared(weighting.affinities(distance, warmth, nearest), strength, total)
+        d_distance, d_strength, d_warmth = weighting.pull_back(shared, gains, gain, distance, visible, warmth, nearest)
+        return shared.weights, d_distance, d_strength, jnp.zeros(()) if d_warmth is None else d_warmth
+
+    return [one.item() for one in by_coordinates(pulled, *(_numbers([one]) for one in given))]
+
+
+def _of_rows(function: Callable[..., Array]) -> Callable[..., Array]:
+    """A function of rows of numbers as one of numbers."""
+    return lambda *numbers: function(*(number.reshape(1) for number in numbers)).reshape(())
+
+
+def _pull(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
+    """From the inputs of a function and the cotangents of its results to those of its inputs."""
+
+    def pull(*arguments: Any) -> Any:
+        results = arguments[inputs:]
+        return jax.vjp(function, *arguments[:inputs])[1](results[0] if len(results) == 1 else tuple(results))
+
+    return pull
+
+
+def formulas(machinery: Machinery, dtype: Any) -> Iterator[str]:
+    """The C functions that the kernels call, for this machine."""
+    access, cell = machinery.access, machinery.cell
+    key, action = access.geometry.key_size, access.geometry.action_size
+    weighting = access.weighting
+
+    def printed(name: str, function: Callable[..., Any], arguments: Any, results: Any) -> str:
+        return c_function(name, function, arguments, results, dtype)
+
+    for head in range(access.heads):
+        size = len(columns(access, head))
+        given = [("emitted", size), ("key", key), ("action", action)]
+        moved = [("new_key", key), ("new_action", action), ("extra", None)]
+        cotangents = [("d_key", key), ("d_action", action), ("d_extra", None)]
+        one = partial(move, access, head)
+        yield printed(f"move_{head}", one, given, moved)
+        pulled = [("d_emitted", size), ("d_old_key", key), ("d_old_action", action)]
+        yield printed(f"pull_move_{head}", _pull(one, 3), [*given, *cotangents], pulled)
+    points = [("key", key), ("address", key)]
+    yield printed("squared_distance", partial(squared_distance, access), points, [("distance", None)])
+    yield printed(
+        "pull_distance",
+        _pull(partial(squared_distance, access), 2),
+        [*points, ("d_distance", None)],
+        [("d_key", key), ("d_address", key)],
+    )
+    read = [(name, None) for name in ("distance", "strength", "temperature", "nearest")]
+    yield printed("count", partial(_counted, weighting), read, [("counted", None), ("weight", None)])
+    yield printed(
+        "pull_weight",
+        partial(_pulled, weighting),
+        [*read, ("total", None), ("gains", None), ("gain", None)],
+        [(name, None) for name in ("weight", "d_distance", "d_strength", "d_temperature")],
+    )
+    squash = _of_rows(access.squash)
+    yield printed("squash", squash, [("x", None)], [("y", None)])
+    yield printed("pull_squash", _pull(squash, 1), [("x", None), ("d_y", None)], [("d_x", None)])
+    yield from _of_the_cell(cell, printed)
+
+
+def _of_the_cell(cell: CellKind, printed: Callable[..., str]) -> Iterator[str]:
+    def of_rows(name: str, function: Callable[..., Array], *arguments: str) -> str:
+        return printed(name, _of_rows(function), [(argument, None) for argument in arguments], [("y", None)])
+
+    yield of_rows("open_gate", lambda x: opened(x, cell.overshoot), "x")
+    yield of_rows("pull_gate", lambda cotangent, gate: pull_gate(cotangent, gate, cell.overshoot), "cotangent", "gate")
+    yield of_rows("keep_cell", lambda x: cell.settled(cell.bounded(x)), "x")
+    yield of_rows("pull_cell", cell.pull, "cotangent", "x")

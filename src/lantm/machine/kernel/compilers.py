@@ -1,0 +1,140 @@
+"""Compiles the kernels where they are used: NVRTC, which `jax[cuda]` comes with, and the machine's C++ compiler.
+
+What is compiled goes into a folder that only this process knows: nothing is ever executed that somebody else may have
+put there.
+"""
+
+import atexit
+import ctypes
+import glob
+import hashlib
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+from functools import lru_cache
+
+import jax
+
+from lantm.errors import LantmError
+
+LAUNCH, EMULATE = "lantm_launch", "lantm_emulate"
+"""The names under which XLA knows how kernels are started, on a GPU and on a CPU."""
+
+
+@lru_cache
+def _folder() -> pathlib.Path:
+    folder = tempfile.mkdtemp(prefix="lantm-kernels-")  # readable and writable for its owner alone
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return pathlib.Path(folder)
+
+
+def c_compiler() -> str | None:
+    """The C++ compiler of this machine."""
+    chosen = os.environ.get("CXX")
+    return next((found for name in (chosen, "c++", "g++", "clang++") if name and (found := shutil.which(name))), None)
+
+
+@lru_cache
+def find_nvrtc() -> str | None:
+    """NVIDIA's compiler as a library: of JAX's packages, or of a CUDA toolkit."""
+    places = []
+    spec = importlib.util.find_spec("nvidia")
+    for root in spec.submodule_search_locations or [] if spec else []:
+        places += sorted(glob.glob(f"{root}/*/lib/libnvrtc.so.1*"))
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    places += sorted(glob.glob(f"{toolkit}/lib64/libnvrtc.so.1*"))
+    for place in (*places, "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
+        if ".alt." in place:
+            continue
+        try:
+            ctypes.CDLL(place)
+        except OSError:
+            continue
+        return place
+    return None
+
+
+def shared_library(text: str, *options: str) -> ctypes.CDLL:
+    """C++ compiled and loaded."""
+    compiler = c_compiler()
+    if compiler is None:
+        raise LantmError("there is no C++ compiler: install one, such as g++")
+    name = _folder() / _digest(text)
+    source, library = name.with_suffix(".cc"), name.with_suffix(".so")
+    if not library.exists():
+        source.write_text(text)
+        command = [compiler, "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(library)]
+        ended = subprocess.run(command, capture_output=True, text=True)
+        if ended.returncode:
+            said = next((line for line in ended.stderr.splitlines() if "error" in line), ended.stderr.strip())
+            raise LantmError(f"{compiler} could not compile: {said}")
+    return ctypes.CDLL(str(library))
+
+
+@lru_cache
+def _launcher() -> ctypes.CDLL:
+    """The handlers that start kernels, made known to JAX."""
+    source = (pathlib.Path(__file__).parent / "source" / "launch.cc").read_text()
+    library = shared_library(source, "-O1", f"-I{jax.ffi.include_dir()}", "-ldl")
+    for name, platform in ((LAUNCH, "CUDA"), (EMULATE, "cpu")):
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform=platform)
+    library.lantm_register.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
+    library.lantm_register_emulated.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+    return library
+
+
+@lru_cache
+def registered(text: str, architecture: str) -> str:
+    """The name under which a kernel can be started, after it was compiled for chips such as sm_90."""
+    name = _digest(f"{architecture} {text}")
+    image = _compiled(text, architecture)
+    _launcher().lantm_register(name.encode(), image, len(image))
+    return name
+
+
+@lru_cache
+def registered_emulation(text: str) -> str:
+    """The name under which a kernel can be emulated."""
+    name = _digest(text)
+    emulator = shared_library(text, "-O1", "-fno-strict-aliasing").emulate
+    _launcher().lantm_register_emulated(name.encode(), ctypes.cast(emulator, ctypes.c_void_p))
+    return name
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _compiled(text: str, architecture: str) -> bytes:
+    place = find_nvrtc()
+    if place is None:
+        raise LantmError("NVIDIA's compiler NVRTC was not found: pip install 'lantm[cuda13]' brings it")
+    nvrtc = ctypes.CDLL(place)
+    program = ctypes.c_void_p()
+
+    def check(status: int, what: str) -> None:
+        if status:
+            raise LantmError(f"NVRTC failed at {what} (error {status}){_log(nvrtc, program)}")
+
+    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"recurrence.cu", 0, None, None), "the start")
+    options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17", b"--extra-device-vectorization"]
+    check(nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)), "compiling")
+    size = ctypes.c_size_t()
+    check(nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size)), "its result")
+    image = ctypes.create_string_buffer(size.value)
+    check(nvrtc.nvrtcGetCUBIN(program, image), "its result")
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return image.raw
+
+
+def _log(nvrtc: ctypes.CDLL, program: ctypes.c_void_p) -> str:
+    size = ctypes.c_size_t()
+    if not program or nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size)):
+        return ""
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    lines = [line for line in log.value.decode(errors="replace").splitlines() if "error" in line]
+    return f": {lines[0]}" if lines else ""
