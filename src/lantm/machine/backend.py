@@ -30,6 +30,7 @@ Backend = Literal["auto", "loops", "kernel", "scan", "emulated"]
 class Kernels(NamedTuple):
     """How the kernels are compiled."""
 
+    full_precision: bool  # of matrix products; otherwise TF32, JAX's default on a GPU
     emulated: bool = False  # on a CPU, thread by thread
 
 
@@ -58,15 +59,20 @@ SERVED = Served(
 )
 """Machines that `python -m benchmarks.kernel_parity` compares with the loops on a GPU: results/kernel-parity.json."""
 
+# Names of `jax.default_matmul_precision` under which JAX itself rounds to TF32 or less on a GPU.
+_ROUNDED = (None, "default", "high", "bfloat16", "tensorfloat32", "TF32_TF32_F32")
+
+
 def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> Kernels | None:
     """How to compile the kernels for a machine, or None if the loops are to run it."""
     if backend == "loops":
         return None
     if backend == "emulated":
-        return Kernels(emulated=True)
+        return Kernels(full_precision=False, emulated=True)  # nothing is rounded there
     reason = unserved_device() or _unserved_machine(access, cells, dtype)
     if reason is None:
-        return Kernels()
+        config: Any = jax.config  # its fields have types from JAX 0.12 on only
+        return Kernels(full_precision=config.jax_default_matmul_precision not in _ROUNDED)
     if backend == "kernel":
         raise LantmError(f"the kernels cannot run this machine: {reason}; use the backend 'auto' or 'loops'")
     if current_device().platform == "gpu":

@@ -95,7 +95,6 @@ def _forward(machinery: Machinery, *arrays: Array) -> tuple[list[Array], Array, 
     shape = _shape(machinery, cells, slots, runs * batch)
     after = (runs, time + 1, batch)
     during = (runs, time, batch)
-    scratch = (1,) if shape.memory_shared else (runs, batch, access.read_heads, slots)
     results = [
         (*after, access.read_heads * access.memory_width),
         (*after, cells),
@@ -108,7 +107,6 @@ def _forward(machinery: Machinery, *arrays: Array) -> tuple[list[Array], Array, 
         (*during, access.read_heads),
         (*during, access.read_heads),
         *(array.shape for array in arrays[-3:]),
-        scratch,
     ]
     found = _call(machinery, shape, False, (runs, time, batch, slots), arrays, results)
     return found[:10], *found[10:13]
@@ -152,7 +150,6 @@ def _call(
     runs, time, batch, slots = sizes
     dtype = arrays[2].dtype
     emulated = machinery.kernels is not None and machinery.kernels.emulated
-    machinery = machinery._replace(kernels=None)
     if emulated:
         name = registered_emulation(program_text(machinery, shape, "double" if dtype == jnp.float64 else "float"))
     else:

@@ -124,7 +124,7 @@ def _literal(value: Any) -> str:
 
 # By the name of a primitive of JAX, with its operands as {0}, {1}, ...
 _EXPRESSIONS = {
-    **{name: f"{{0}} {sign} {{1}}" for name, sign in {"add": "+", "sub": "-", "mul": "*", "div": "/"}.items()},
+    **{name: f"{{0}} {sign} {{1}}" for name, sign in {"add": "+", "sub": "-", "mul": "*"}.items()},
     **{
         name: f"{{0}} {sign} {{1}}"
         for name, sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items()
@@ -133,6 +133,7 @@ _EXPRESSIONS = {
         name: f"{name}({{0}})"
         for name in ("exp", "exp2", "log", "log1p", "expm1", "tanh", "sin", "cos", "sqrt", "rsqrt")
     },
+    "div": "divide({0}, {1})",
     "add_any": "{0} + {1}",
     "neg": "-{0}",
     "abs": "fabs({0})",
@@ -142,7 +143,7 @@ _EXPRESSIONS = {
     "max": "larger({0}, {1})",
     "min": "smaller({0}, {1})",
     "clamp": "smaller(larger({1}, {0}), {2})",
-    "logistic": "1 / (1 + exp(-{0}))",
+    "logistic": "divide(1, 1 + exp(-{0}))",
     "pow": "pow({0}, {1})",
     "atan2": "atan2({0}, {1})",
     "and": "{0} && {1}",
@@ -161,7 +162,7 @@ def _expression(name: str, params: dict[str, Any], given: list[str]) -> str:
         return f"{_type(params['new_dtype'])}({given[0]})"
     if name == "integer_pow":
         power = " * ".join([given[0]] * abs(params["y"])) or "real(1)"
-        return power if params["y"] >= 0 else f"1 / ({power})"
+        return power if params["y"] >= 0 else f"divide(1, {power})"
     if name not in _EXPRESSIONS:
         raise CannotSplitError(name)
     return _EXPRESSIONS[name].format(*given)

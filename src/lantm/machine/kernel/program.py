@@ -16,7 +16,7 @@ from lantm.machine.memory import DropOldest
 from lantm.machine.settling import RATIO
 from lantm.machine.state import Machinery
 
-_FEWEST_THREADS = 256
+_FEWEST_WARPS = 8
 _HELD = 104  # weights that a thread holds in registers at most
 _MOST_SHARED = 227 * 1024  # bytes of shared memory that a block can have, on chips from compute capability 9.0 on
 _SOURCES = importlib.resources.files(__package__) / "source"
@@ -35,42 +35,28 @@ class Shape:
     """Whether the memories are in shared memory; elsewhere they are in global memory."""
 
     @property
+    def warps(self) -> int:
+        """Per block: at least one for every eight cells, and for every head."""
+        return max(_FEWEST_WARPS, -(-self.cells // 8), self.access.heads)
+
+    @property
     def threads(self) -> int:
-        """Per block: at least one for every column of any product, in whole warps."""
-        return -(-max(_FEWEST_THREADS, *(columns for _, columns in self.products.values())) // 32) * 32
+        """Per block."""
+        return 32 * self.warps
 
     @property
     def joined(self) -> int:
         """The reading and the hidden state."""
         return self.access.read_heads * self.access.memory_width + self.cells
 
-    @property
-    def products(self) -> dict[str, tuple[int, int]]:
-        """The inner size and the columns of every matrix product."""
-        gates, emission = 4 * self.cells, self.access.emission_size
-        return {
-            "GATE": (self.joined, gates),
-            "EMISSION": (self.cells, emission),
-            "BACK": (gates, self.joined),
-            "EMISSION_BACK": (emission, self.cells),
-        }
-
-    def parts(self, product: str) -> int:
-        """The number of threads that share a column."""
-        return _power_of_two(self.threads // self.products[product][1], 8)
-
-    def share(self, product: str) -> int:
-        """The weights of a column that belong to one thread."""
-        return _in_fours(-(-self.products[product][0] // self.parts(product)))
-
-    def stride(self, product: str) -> int:
-        """The distance of the rows that are multiplied."""
-        return self.share(product) * self.parts(product)
+    def tiles(self, columns: int) -> int:
+        """Eight columns of a product are a tile; so many belong to a warp."""
+        return -(-(-(-columns // 8)) // self.warps)
 
     @property
     def warps_per_row(self) -> int:
         """Warps that look through the memories of one problem."""
-        return max(1, self.threads // 32 // self.rows)
+        return max(1, self.warps // self.rows)
 
     @property
     def vector_stride(self) -> int:
@@ -93,9 +79,9 @@ class Shape:
         """Where in shared memory the forward kernel has its neighbours, and where its memories begin."""
         access, rows = self.access, self.rows
         geometry, per_head = access.geometry, rows * self.warps_per_row * access.read_heads
-        state = 3 * rows * 4 * self.cells + rows * (self.stride("GATE") + self.stride("EMISSION"))
-        state += _in_fours(rows * access.emission_size) + _in_fours(rows * self.cells)
-        state += rows * access.heads * (geometry.key_size + geometry.action_size + 1) + 2 * per_head
+        state = 8 * rows * self.cells + rows * (2 * _stride(self.joined) + _stride(self.cells))
+        state += per_head * (self.reading_stride + 2)
+        state += rows * (access.emission_size + access.heads * (geometry.key_size + geometry.action_size + 1))
         return _in_fours(state), _in_fours(_in_fours(state) + 3 * per_head)
 
     @property
@@ -103,13 +89,13 @@ class Shape:
         """Where in shared memory the memories of the backward kernel begin."""
         access, rows = self.access, self.rows
         key, action = access.geometry.key_size, access.geometry.action_size
-        state = rows * (self.stride("BACK") + self.stride("EMISSION_BACK") + access.read_heads * self.reading_stride)
-        state += 3 * rows * self.cells + rows * access.heads * (key + action)
+        state = rows * (_stride(4 * self.cells) + _stride(access.emission_size))
+        state += rows * (access.read_heads * self.reading_stride + self.cells + access.heads * (key + action))
         state += rows * self.warps_per_row * access.read_heads * (key + 1)
         reading = access.read_heads * access.memory_width
         fetched = 6 * self.cells + access.emission_size + access.heads * (key + action)
         fetched += access.read_heads * (key + 2) + reading
-        return _in_fours(state + 2 * rows * fetched)
+        return _in_fours(state + 2 * rows * _in_fours(fetched))
 
     @property
     def reading_stride(self) -> int:
@@ -118,10 +104,7 @@ class Shape:
 
     def shared(self, backwards: bool) -> int:
         """The numbers in shared memory of either kernel."""
-        if backwards:
-            return self.backward_state + 2 * self.memory_size()
-        weights = self.rows * self.access.read_heads * self.slots if self.memory_shared else 0
-        return self.forward_state[1] + self.memory_size() + weights
+        return (self.backward_state if backwards else self.forward_state[1]) + self.memory_size()
 
     @property
     def blocks(self) -> int:
@@ -143,12 +126,9 @@ def choose_shape(access: Access, cells: int, slots: int, problems: int, processo
     return None
 
 
-def _power_of_two(most: int, limit: int) -> int:
-    """The largest power of two up to both."""
-    found = 1
-    while 2 * found <= min(most, limit):
-        found *= 2
-    return found
+def _stride(inner: int) -> int:
+    """The distance of rows that are multiplied with a matrix: eights, and four more so that they meet all banks."""
+    return -(-inner // 8) * 8 + 4
 
 
 def _in_fours(size: int) -> int:
@@ -162,7 +142,7 @@ def macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
     for name in ("keys", "key_gates", "actions", "action_gates"):
         vectors_at += sizes[name]
     drops = (policy.limit, policy.drop) if isinstance(policy, DropOldest) else (0, 0)
-    items = shape.rows * access.read_heads * access.memory_width
+    full_precision = machinery.kernels is not None and machinery.kernels.full_precision
     return {
         "ROWS": shape.rows,
         "THREADS": shape.threads,
@@ -184,22 +164,23 @@ def macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
         "MEMORY_SHARED": int(shape.memory_shared),
         "VECTOR_STRIDE": shape.vector_stride,
         "READING_STRIDE": shape.reading_stride,
-        "READING_PARTS": _power_of_two(shape.threads // items, 8) if items <= shape.threads else 1,
+        "QUAD_LANES": 1 << (-(-access.memory_width // 4) - 1).bit_length(),
         "FORWARD_NEIGHBOURS": shape.forward_state[0],
         "FORWARD_MEMORY": shape.forward_state[1],
         "BACKWARD_MEMORY": shape.backward_state,
-        **{f"{product}_PARTS": shape.parts(product) for product in shape.products},
-        "HELD_GATES": _is_held(shape, "GATE"),
-        "HELD_EMISSION": _is_held(shape, "EMISSION"),
-        "HELD_BACK": _is_held(shape, "BACK"),
-        "HELD_EMISSION_BACK": _is_held(shape, "EMISSION_BACK"),
+        "EMISSION_TILES": shape.tiles(access.emission_size),
+        "BACK_TILES": shape.tiles(shape.joined),
+        "FULL_PRECISION": int(full_precision),
+        "HELD_GATES": _held(4, shape.joined, full_precision),
+        "HELD_EMISSION": "false",  # they are few, and in the cache
+        "HELD_BACK": _held(shape.tiles(shape.joined), 4 * shape.cells, full_precision),
+        "HELD_EMISSION_BACK": "false",
     }
 
 
-def _is_held(shape: Shape, product: str) -> str:
-    """Whether threads hold the weights of a product: all of the larger ones, or they would not fit."""
-    held = {"GATE", "EMISSION"} if product in ("GATE", "EMISSION") else {"BACK", "EMISSION_BACK"}
-    return "true" if sum(shape.share(one) for one in held) <= _HELD + 24 else "false"
+def _held(tiles: int, inner: int, full_precision: bool) -> str:
+    """Whether threads hold the weights of a product; in full precision there are twice as many, too many."""
+    return "true" if not full_precision and 2 * tiles * -(-inner // 8) <= _HELD else "false"
 
 
 def _dispatch(access: Access) -> Iterator[str]:

@@ -25,6 +25,7 @@ typedef EMULATED_REAL real;
 #define SHARED_MEMORY(name) real* name = emulated.shared.data()
 
 inline real rsqrt(real x) { return 1 / sqrt(x); }
+inline real divide(real a, real b) { return a / b; }
 inline real larger(real a, real b) { return a > b ? a : b; }
 inline real smaller(real a, real b) { return a < b ? a : b; }
 
@@ -36,6 +37,7 @@ struct Emulated {
   std::vector<ucontext_t> threads;
   std::vector<Waiting> waiting;
   std::vector<double> lanes;  // what lanes show to others of their warp: two rooms, used in turns
+  std::vector<double> operands[2];
   std::vector<int> shown;
   ucontext_t scheduler;
   int current;
@@ -61,8 +63,38 @@ inline T __shfl_xor_sync(unsigned, T value, int apart) {
   return (T)emulated.lanes[room + (self ^ apart)];
 }
 
+template <class T>
+inline T __shfl_sync(unsigned, T value, int lane) {
+  int self = emulated.current, room = emulated.shown[self]++ % 2 * THREADS;
+  emulated.lanes[room + self] = value;
+  wait_for(FOR_WARP);
+  return (T)emulated.lanes[room + self / 32 * 32 + lane];
+}
+
 inline void copy_async(real* to, const real* from) { *to = *from; }
+inline void copy_quad_async(real* to, const real* from) { memcpy(to, from, 4 * sizeof(real)); }
 inline void copies_done() {}
+
+// The matrix unit: see device.h. Nothing is rounded here.
+typedef real Weight;
+inline Weight rounded(real x) { return x; }
+
+inline void multiply(real* sums, Weight low, Weight high, Weight low_weight, Weight high_weight) {
+  int self = emulated.current, lane = self % 32, warp = self - lane;
+  std::vector<double>& shown = emulated.operands[emulated.shown[self]++ % 2];
+  const Weight own[4] = {low, high, low_weight, high_weight};
+  for (int i = 0; i < 4; i++) shown[4 * self + i] = own[i];
+  wait_for(FOR_WARP);
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 8; k++) {
+      double number = shown[4 * (warp + lane / 4 * 4 + k % 4) + k / 4];
+      double weight = shown[4 * (warp + (2 * (lane % 4) + i) * 4 + k % 4) + 2 + k / 4];
+      sums[i] += (real)(number * weight);
+    }
+}
+inline void multiply_numbers(real* sums, real low, real high, real low_weight, real high_weight) {
+  multiply(sums, low, high, low_weight, high_weight);
+}
 
 struct Arrays;
 static void (*emulated_kernel)(Arrays);
@@ -76,6 +108,7 @@ static bool run_block() {
   emulated.threads.assign(THREADS, ucontext_t());
   emulated.waiting.assign(THREADS, RUNS);
   emulated.lanes.assign(2 * THREADS, 0);
+  for (std::vector<double>& room : emulated.operands) room.assign(4 * THREADS, 0);
   emulated.shown.assign(THREADS, 0);
   for (real& number : emulated.shared) number = std::numeric_limits<real>::quiet_NaN();  // nothing is there yet
   for (int i = 0; i < THREADS; i++) {

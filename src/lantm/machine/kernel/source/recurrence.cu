@@ -1,8 +1,9 @@
 // The recurrence of a Lie access machine: all steps of a block of problems, forward and backward, as two kernels.
 //
 // A block of ROWS problems of one run (a machine with weights of its own) lives in one multiprocessor for all its steps.
-// Threads hold the weights of its matrix products in registers; the state is in shared memory, and so is the memory of
-// the machine where it fits. What a step needs from global memory is fetched while the step before is computed.
+// Matrix units multiply, with weights that threads hold in registers where they fit; the state is in shared memory, and
+// so is the memory of the machine where it fits. What a step needs from global memory is fetched while the step before is
+// computed.
 //
 // Sizes and switches are macros, and the formulas of heads, gates and read weights are functions, all of which
 // lantm/machine/kernel/program.py puts before this file. `real` is float, or double where the kernels are emulated.
@@ -17,8 +18,10 @@ struct Arrays {
 #define JOINED (READING + CELLS)
 #define HEADS (READ_HEADS + WRITE_HEADS)
 #define WARPS (THREADS / 32)
+#define GROUPS ((CELLS + 7) / 8)  // of cells: each has a warp
 #define WARPS_PER_ROW (WARPS > ROWS ? WARPS / ROWS : 1)
 #define ROW_TURNS ((ROWS * WARPS_PER_ROW + WARPS - 1) / WARPS)
+#define QUADS ((WIDTH + 3) / 4)
 #define ALL_LANES 0xffffffffu
 
 struct ALIGNED Quad { real a, b, c, d; };  // read at once
@@ -35,69 +38,80 @@ __device__ inline real smallest_of_lanes(real x) {
   return x;
 }
 
-// ---- Products of rows with a matrix of K x COLUMNS
+// ---- Products of rows with a matrix of K rows
 
-// A column belongs to PARTS neighbouring threads, each with a share of its K weights.
-template <int K, int COLUMNS, int PARTS, bool HELD>
+// A warp's share of a product: TILES times eight columns. A lane gets the sums of row lane / 4 and of the columns
+// 2 (lane % 4) and the one after it, of every tile.
+template <int K, int TILES, bool HELD>
 struct Product {
-  static const int SHARE = ((K + PARTS - 1) / PARTS + 3) / 4 * 4;
-  static const int STRIDE = SHARE * PARTS;  // of the rows in shared memory, which are zero from K on
-  int column, part;
+  static const int STEPS = (K + 7) / 8;
+  static const int STRIDE = STEPS * 8 + 4;  // of the rows in shared memory, which are zero from K on; meets all banks
+  int size;
   const real* matrix;
-  real held[HELD ? SHARE : 1];
+  int columns[TILES];  // of which this lane holds weights; -1 where there is none
+  Weight held[HELD ? 2 * TILES * STEPS : 1];
 
-  __device__ inline real weight(int at) const {
-    int k = part * SHARE + at;
-    return column < COLUMNS && k < K ? matrix[k * COLUMNS + column] : real(0);
+  __device__ inline real weight(int k, int tile) const {
+    return columns[tile] >= 0 && k < K ? matrix[(long)k * size + columns[tile]] : real(0);
   }
 
-  __device__ inline void begin(const real* from) {
+  // To be called after `columns` are set.
+  __device__ inline void begin(const real* from, int columns_in_all) {
     matrix = from;
-    column = threadIdx.x / PARTS;
-    part = threadIdx.x % PARTS;
-    if (HELD) {
+    size = columns_in_all;
+    if (!HELD) return;
+    int k = threadIdx.x % 4;
 #pragma unroll
-      for (int at = 0; at < SHARE; at++) held[at] = weight(at);
+    for (int step = 0; step < STEPS; step++) {
+#pragma unroll
+      for (int tile = 0; tile < TILES; tile++) {
+        held[2 * (step * TILES + tile)] = rounded(weight(8 * step + k, tile));
+        held[2 * (step * TILES + tile) + 1] = rounded(weight(8 * step + k + 4, tile));
+      }
     }
   }
 
-  // All parts of a column get its sums.
-  __device__ inline void run(const real* rows, real* sums) const {
+  __device__ inline void run(const real* rows, real (*sums)[4]) const {
+    int lane = threadIdx.x % 32, k = lane % 4;
+    const real* row = rows + lane / 4 * STRIDE + k;
+    const bool exists = lane / 4 < ROWS;
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) sums[r] = 0;
+    for (int tile = 0; tile < TILES; tile++) sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
     if (HELD) {
 #pragma unroll
-      for (int at = 0; at < SHARE; at += 4) add(rows, at, held[at], held[at + 1], held[at + 2], held[at + 3], sums);
+      for (int step = 0; step < STEPS; step++) {
+        Weight low = rounded(exists ? row[8 * step] : real(0)), high = rounded(exists ? row[8 * step + 4] : real(0));
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++)
+          multiply(sums[tile], low, high, held[2 * (step * TILES + tile)], held[2 * (step * TILES + tile) + 1]);
+      }
     } else {
-#pragma unroll 4
-      for (int at = 0; at < SHARE; at += 4) add(rows, at, weight(at), weight(at + 1), weight(at + 2), weight(at + 3), sums);
-    }
+#pragma unroll 2
+      for (int step = 0; step < STEPS; step++) {
+        real low = exists ? row[8 * step] : real(0), high = exists ? row[8 * step + 4] : real(0);
 #pragma unroll
-    for (int apart = PARTS / 2; apart; apart /= 2) {
-#pragma unroll
-      for (int r = 0; r < ROWS; r++) sums[r] += __shfl_xor_sync(ALL_LANES, sums[r], apart);
-    }
-  }
-
-  __device__ inline void add(const real* rows, int at, real a, real b, real c, real d, real* sums) const {
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-      Quad x = *(const Quad*)(rows + r * STRIDE + part * SHARE + at);
-      sums[r] += x.a * a;
-      sums[r] += x.b * b;
-      sums[r] += x.c * c;
-      sums[r] += x.d * d;
+        for (int tile = 0; tile < TILES; tile++)
+          multiply_numbers(sums[tile], low, high, weight(8 * step + k, tile), weight(8 * step + k + 4, tile));
+      }
     }
   }
-
-  // Of the threads of a column, the one that goes on with a row.
-  __device__ inline bool owns(int row) const { return column < COLUMNS && row % PARTS == part; }
 };
 
-typedef Product<JOINED, GATES, GATE_PARTS, HELD_GATES> GateProduct;
-typedef Product<CELLS, EMISSION, EMISSION_PARTS, HELD_EMISSION> EmissionProduct;
-typedef Product<GATES, JOINED, BACK_PARTS, HELD_BACK> BackProduct;                          // transposed
-typedef Product<EMISSION, CELLS, EMISSION_BACK_PARTS, HELD_EMISSION_BACK> EmissionBackProduct;  // transposed
+typedef Product<JOINED, 4, HELD_GATES> GateProduct;  // a tile per gate, of the same cells
+typedef Product<CELLS, EMISSION_TILES, HELD_EMISSION> EmissionProduct;
+typedef Product<GATES, BACK_TILES, HELD_BACK> BackProduct;               // transposed
+typedef Product<EMISSION, 1, HELD_EMISSION_BACK> EmissionBackProduct;    // transposed
+
+// The columns of a product whose tiles are shared out over all warps, one after the other.
+template <class P, int TILES>
+__device__ inline void share_out(P& product, int columns) {
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int tile = 0; tile < TILES; tile++) {
+    int column = 8 * (warp + tile * WARPS) + lane / 4;
+    product.columns[tile] = column < columns ? column : -1;
+  }
+}
 
 // ---- A block of problems
 
@@ -163,6 +177,14 @@ __device__ inline void fetch(const Block& block, real* to, const real* from, int
     copy_async(to + i / size * stride + i % size, from + (long)block.problem(i / size) * size + i % size);
 }
 
+// The same for sizes and strides that are multiples of four.
+__device__ inline void fetch_quads(const Block& block, real* to, const real* from, int size, int stride) {
+  for (int i = threadIdx.x; i < ROWS * size / 4; i += THREADS) {
+    int row = i / (size / 4), at = 4 * (i % (size / 4));
+    copy_quad_async(to + row * stride + at, from + (long)block.problem(row) * size + at);
+  }
+}
+
 __device__ inline void clear(real* what, int size) {
   for (int i = threadIdx.x; i < size; i += THREADS) what[i] = 0;
 }
@@ -172,34 +194,70 @@ __device__ inline void clear_row(const Block& block, real* row, int size) {
     if (block.exists(i / size)) row[(long)block.begin * size + i] = 0;
 }
 
-// A problem's memories: in shared memory, or where they are in global memory.
+// A problem's memories; vectors are STRIDE numbers apart.
+template <int STRIDE>
 struct Memories {
   real *addresses, *vectors, *strengths;
+  int slots;
 
-  __device__ inline real* address(int row, int slot, int slots) const { return addresses + ((long)row * slots + slot) * KEY; }
-  __device__ inline real* vector(int row, int slot, int slots) const {
-    return vectors + ((long)row * slots + slot) * VECTOR_STRIDE;
+  __device__ inline real* address(int row, int slot) const { return addresses + (row * slots + slot) * KEY; }
+  __device__ inline real* vector(int row, int slot) const { return vectors + (row * slots + slot) * STRIDE; }
+  __device__ inline real* strength(int row, int slot) const { return strengths + row * slots + slot; }
+  __device__ inline Quad quad(int row, int slot, int at) const {
+    const real* from = vector(row, slot) + at;
+    if (STRIDE % 4 == 0) return *(const Quad*)from;
+    return Quad{from[0], at + 1 < WIDTH ? from[1] : real(0), at + 2 < WIDTH ? from[2] : real(0), at + 3 < WIDTH ? from[3] : real(0)};
   }
-  __device__ inline real* strength(int row, int slot, int slots) const { return strengths + (long)row * slots + slot; }
+  __device__ inline void put_quad(int row, int slot, int at, Quad value) const {
+    real* to = vector(row, slot) + at;
+    if (STRIDE % 4 == 0) {
+      *(Quad*)to = value;
+    } else {
+      to[0] = value.a;
+      if (at + 1 < WIDTH) to[1] = value.b;
+      if (at + 2 < WIDTH) to[2] = value.c;
+      if (at + 3 < WIDTH) to[3] = value.d;
+    }
+  }
 };
 
-// The memories of a block, either in shared memory (from `*free` on) or in the arrays `which`, `which` + 1, ...
-__device__ inline Memories memories(const Block& block, real** free, int which) {
-  int slots = block.arrays.slots;
-  Memories found;
-#if MEMORY_SHARED
-  found.vectors = *free;
-  found.addresses = found.vectors + ROWS * slots * VECTOR_STRIDE;
-  found.strengths = found.addresses + ROWS * slots * KEY;
-  *free = found.strengths + (ROWS * slots + 3) / 4 * 4;
-  *free += (4 - (ROWS * slots * KEY) % 4) % 4;
-#else
-  long problems = (long)block.run * block.arrays.batch + block.begin;
+// Those in the arrays `which`, `which` + 1, ... of global memory.
+__device__ inline Memories<WIDTH> global_memories(const Block& block, int which) {
+  long slots = block.arrays.slots, problems = (long)block.run * block.arrays.batch + block.begin;
+  Memories<WIDTH> found;
   found.addresses = (real*)block.arrays.at[which] + problems * slots * KEY;
   found.vectors = (real*)block.arrays.at[which + 1] + problems * slots * WIDTH;
   found.strengths = (real*)block.arrays.at[which + 2] + problems * slots;
-#endif
+  found.slots = block.arrays.slots;
   return found;
+}
+
+// Those that a kernel writes to: in shared memory, if they fit there.
+#if MEMORY_SHARED
+typedef Memories<VECTOR_STRIDE> OwnMemories;
+__device__ inline OwnMemories own_memories(const Block& block, real* room, int which) {
+  OwnMemories found;
+  found.slots = block.arrays.slots;
+  found.vectors = room;
+  found.addresses = found.vectors + ROWS * found.slots * VECTOR_STRIDE;
+  found.strengths = found.addresses + ROWS * found.slots * KEY;
+  return found;
+}
+#else
+typedef Memories<WIDTH> OwnMemories;
+__device__ inline OwnMemories own_memories(const Block& block, real* room, int which) { return global_memories(block, which); }
+#endif
+
+// Copies memories in shared memory to the arrays `which`, `which` + 1, ...
+__device__ inline void put_memories(const Block& block, const OwnMemories& memory, int which) {
+#if MEMORY_SHARED
+  Memories<WIDTH> to = global_memories(block, which);
+  for (int r = 0; r < ROWS && block.exists(r); r++) {
+    for (int i = threadIdx.x; i < to.slots * WIDTH; i += THREADS) to.vector(r, 0)[i] = memory.vector(r, i / WIDTH)[i % WIDTH];
+    for (int i = threadIdx.x; i < to.slots * KEY; i += THREADS) to.address(r, 0)[i] = memory.address(r, 0)[i];
+    for (int i = threadIdx.x; i < to.slots; i += THREADS) *to.strength(r, i) = *memory.strength(r, i);
+  }
+#endif
 }
 
 // Whether a row has memories of its own: in global memory those that do not exist have none.
@@ -224,37 +282,39 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
     INPUTS = 2, RECURRENT, HEAD_WEIGHTS, HEAD_BIASES, START_READING, START_HIDDEN, START_CELL, START_KEYS, START_ACTIONS,
     OLD_ADDRESSES, OLD_VECTORS, OLD_STRENGTHS,
     SAVED_READING, SAVED_HIDDEN, SAVED_CELL, SAVED_KEYS, SAVED_ACTIONS, SAVED_GATES, SAVED_EMISSIONS, SAVED_PLACES,
-    SAVED_TOTALS, SAVED_NEAREST, ADDRESSES, VECTORS, STRENGTHS, SCRATCH
+    SAVED_TOTALS, SAVED_NEAREST, ADDRESSES, VECTORS, STRENGTHS
   };
   real* free = room;
   real* given = free;      free += 2 * ROWS * GATES;
-  real* joined = free;     free += ROWS * GateProduct::STRIDE;
+  real* joined = free;     free += 2 * ROWS * GateProduct::STRIDE;  // of this step and of the next
   real* hidden = free;     free += ROWS * EmissionProduct::STRIDE;
-  real* gates = free;      free += ROWS * GATES;
-  real* emission = free;   free += (ROWS * EMISSION + 3) / 4 * 4;
-  real* cell = free;       free += (ROWS * CELLS + 3) / 4 * 4;
+  real* readings = free;   free += ROWS * WARPS_PER_ROW * READ_HEADS * READING_STRIDE;
+  real* emission = free;   free += ROWS * EMISSION;
   real* keys = free;       free += ROWS * HEADS * KEY;
   real* actions = free;    free += ROWS * HEADS * ACTION;
   real* extras = free;     free += ROWS * HEADS;
   real* smallest = free;   free += ROWS * WARPS_PER_ROW * READ_HEADS;
   real* totals = free;     free += ROWS * WARPS_PER_ROW * READ_HEADS;
-  Nearest* neighbours = (Nearest*)(room + FORWARD_NEIGHBOURS);  // which need another alignment than reals
-  free = room + FORWARD_MEMORY;
-  Memories memory = memories(block, &free, ADDRESSES);
-#if MEMORY_SHARED
-  real* weights = free;  // of every memory, in the reading of every head
-#else
-  real* weights = block.share(SCRATCH, (long)arrays.batch * READ_HEADS * slots) + (long)block.begin * READ_HEADS * slots;
-#endif
+  Nearest* neighbours = (Nearest*)(room + FORWARD_NEIGHBOURS);  // which may need another alignment than reals
+  OwnMemories memory = own_memories(block, room + FORWARD_MEMORY, ADDRESSES);
 
   GateProduct gate_product;
   EmissionProduct emission_product;
-  gate_product.begin(block.share(RECURRENT, (long)JOINED * GATES));
-  emission_product.begin(block.share(HEAD_WEIGHTS, (long)CELLS * EMISSION));
+  {
+    int at = 8 * warp + lane / 4;
+#pragma unroll
+    for (int g = 0; g < 4; g++) gate_product.columns[g] = at < CELLS ? g * CELLS + at : -1;
+    share_out<EmissionProduct, EMISSION_TILES>(emission_product, EMISSION);
+  }
+  gate_product.begin(block.share(RECURRENT, (long)JOINED * GATES), GATES);
+  emission_product.begin(block.share(HEAD_WEIGHTS, (long)CELLS * EMISSION), EMISSION);
   const real* biases = block.share(HEAD_BIASES, EMISSION);
+  // This thread's cells: two of one problem.
+  const int row = lane / 4, first_cell = 8 * warp + 2 * (lane % 4);
+  real cell[2] = {0, 0};
 
-  fetch(block, given, block.row(INPUTS, time, 0, GATES), GATES, GATES);
-  clear(joined, ROWS * GateProduct::STRIDE);
+  fetch_quads(block, given, block.row(INPUTS, time, 0, GATES), GATES, GATES);
+  clear(joined, 2 * ROWS * GateProduct::STRIDE);
   clear(hidden, ROWS * EmissionProduct::STRIDE);
   __syncthreads();
   // The state before the first step, in shared memory and as the first row of what is saved.
@@ -269,12 +329,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
     long place = (long)block.problem(r) * CELLS + at;
     real h = block.row(START_HIDDEN, 1, 0, CELLS)[place], c = block.row(START_CELL, 1, 0, CELLS)[place];
     joined[r * GateProduct::STRIDE + READING + at] = h;
-    cell[i] = c;
     if (block.exists(r)) {
       block.row(SAVED_HIDDEN, time + 1, 0, CELLS)[place] = h;
       block.row(SAVED_CELL, time + 1, 0, CELLS)[place] = c;
     }
   }
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    if (row < ROWS && first_cell + i < CELLS)
+      cell[i] = block.row(START_CELL, 1, 0, CELLS)[(long)block.problem(row) * CELLS + first_cell + i];
   for (int i = thread; i < ROWS * HEADS * KEY; i += THREADS) {
     int r = i / (HEADS * KEY);
     keys[i] = block.row(START_KEYS, 1, 0, HEADS * KEY)[(long)block.problem(r) * HEADS * KEY + i % (HEADS * KEY)];
@@ -291,67 +354,66 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
     if (!has_memory(block, r)) continue;
     long problem = (long)block.run * arrays.batch + block.problem(r);
     const real* old = (const real*)arrays.at[OLD_VECTORS] + problem * slots * WIDTH;
-    for (int i = thread; i < slots * VECTOR_STRIDE; i += THREADS) {
-      int at = i % VECTOR_STRIDE;
-      memory.vectors[(long)r * slots * VECTOR_STRIDE + i] = at < WIDTH ? old[i / VECTOR_STRIDE * WIDTH + at] : real(0);
-    }
+    const int stride = MEMORY_SHARED ? VECTOR_STRIDE : WIDTH;
+    for (int i = thread; i < slots * stride; i += THREADS)
+      memory.vector(r, 0)[i] = i % stride < WIDTH ? old[i / stride * WIDTH + i % stride] : real(0);
     old = (const real*)arrays.at[OLD_ADDRESSES] + problem * slots * KEY;
-    for (int i = thread; i < slots * KEY; i += THREADS) memory.addresses[(long)r * slots * KEY + i] = old[i];
+    for (int i = thread; i < slots * KEY; i += THREADS) memory.address(r, 0)[i] = old[i];
     old = (const real*)arrays.at[OLD_STRENGTHS] + problem * slots;
-    for (int i = thread; i < slots; i += THREADS) memory.strengths[(long)r * slots + i] = old[i];
+    for (int i = thread; i < slots; i += THREADS) *memory.strength(r, i) = old[i];
   }
 
   for (int t = 0; t < block.steps; t++) {
     copies_done();
     __syncthreads();
     if (t + 1 < block.steps)
-      fetch(block, given + (t + 1) % 2 * ROWS * GATES, block.row(INPUTS, time, t + 1, GATES), GATES, GATES);
+      fetch_quads(block, given + (t + 1) % 2 * ROWS * GATES, block.row(INPUTS, time, t + 1, GATES), GATES, GATES);
+    real* next = joined + (t + 1) % 2 * ROWS * GateProduct::STRIDE;
 
-    {  // The controller's gates.
-      real sums[ROWS];
-      gate_product.run(joined, sums);
-      const real* now = given + t % 2 * ROWS * GATES;
-      real* saved = block.row(SAVED_GATES, time, t, GATES);
+    if (warp < GROUPS) {  // The controller.
+      real sums[4][4];
+      gate_product.run(joined + t % 2 * ROWS * GateProduct::STRIDE, sums);
+      const real* now = given + (t % 2 * ROWS + row) * GATES;
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        if (!gate_product.owns(r)) continue;
-        int j = gate_product.column;
-        real total = now[r * GATES + j] + sums[r];
-        real gate = j < 3 * CELLS ? open_gate(total) : tanh(total);
-        gates[r * GATES + j] = gate;
-        if (block.exists(r)) saved[(long)(block.begin + r) * GATES + j] = gate;
-      }
-    }
-    __syncthreads();
-    for (int i = thread; i < ROWS * CELLS; i += THREADS) {
-      int r = i / CELLS, at = i % CELLS;
-      const real* gate = gates + r * GATES + at;
-      real c = keep_cell(gate[CELLS] * cell[i] + gate[0] * gate[3 * CELLS]);
-      real h = gate[2 * CELLS] * tanh(c);
-      cell[i] = c;
-      hidden[r * EmissionProduct::STRIDE + at] = h;
-      joined[r * GateProduct::STRIDE + READING + at] = h;
-      if (block.exists(r)) {
-        block.row(SAVED_CELL, time + 1, t + 1, CELLS)[(long)block.begin * CELLS + i] = c;
-        block.row(SAVED_HIDDEN, time + 1, t + 1, CELLS)[(long)block.begin * CELLS + i] = h;
+      for (int i = 0; i < 2; i++) {
+        int at = first_cell + i;
+        if (row >= ROWS || at >= CELLS) continue;
+        real gates[4];
+#pragma unroll
+        for (int g = 0; g < 4; g++) {
+          real total = now[g * CELLS + at] + sums[g][i];
+          gates[g] = g < 3 ? open_gate(total) : tanh(total);
+        }
+        cell[i] = keep_cell(gates[1] * cell[i] + gates[0] * gates[3]);
+        real h = gates[2] * tanh(cell[i]);
+        hidden[row * EmissionProduct::STRIDE + at] = h;
+        next[row * GateProduct::STRIDE + READING + at] = h;
+        if (!block.exists(row)) continue;
+        long problem = block.begin + row;
+#pragma unroll
+        for (int g = 0; g < 4; g++) block.row(SAVED_GATES, time, t, GATES)[problem * GATES + g * CELLS + at] = gates[g];
+        block.row(SAVED_CELL, time + 1, t + 1, CELLS)[problem * CELLS + at] = cell[i];
+        block.row(SAVED_HIDDEN, time + 1, t + 1, CELLS)[problem * CELLS + at] = h;
       }
     }
     __syncthreads();
     const bool writing = t < block.turn && block.slot(t, WRITE_HEADS - 1) < slots;
     {  // What it emits; vectors go to the memory at once.
-      real sums[ROWS];
+      real sums[EMISSION_TILES][4];
       emission_product.run(hidden, sums);
-      real* saved = block.row(SAVED_EMISSIONS, time, t, EMISSION);
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        if (!emission_product.owns(r)) continue;
-        int e = emission_product.column;
-        real value = sums[r] + biases[e];
-        emission[r * EMISSION + e] = value;
-        if (block.exists(r)) saved[(long)(block.begin + r) * EMISSION + e] = value;
-        int at = e - VECTORS_AT;
-        if (writing && at >= 0 && at < WRITE_HEADS * WIDTH && has_memory(block, r))
-          memory.vector(r, block.slot(t, at / WIDTH), slots)[at % WIDTH] = squash(value);
+      for (int tile = 0; tile < EMISSION_TILES; tile++) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+          int e = 8 * (warp + tile * WARPS) + 2 * (lane % 4) + i;
+          if (row >= ROWS || e >= EMISSION) continue;
+          real value = sums[tile][i] + biases[e];
+          emission[row * EMISSION + e] = value;
+          if (block.exists(row)) block.row(SAVED_EMISSIONS, time, t, EMISSION)[(long)(block.begin + row) * EMISSION + e] = value;
+          int at = e - VECTORS_AT;
+          if (writing && at >= 0 && at < WRITE_HEADS * WIDTH && has_memory(block, row))
+            memory.vector(row, block.slot(t, at / WIDTH))[at % WIDTH] = squash(value);
+        }
       }
     }
     __syncthreads();
@@ -368,8 +430,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
       extras[r * HEADS + head] = extra;
       if (head >= READ_HEADS && writing && has_memory(block, r)) {
         int slot = block.slot(t, head - READ_HEADS);
-        for (int d = 0; d < KEY; d++) memory.address(r, slot, slots)[d] = new_key[d];
-        *memory.strength(r, slot, slots) = extra;
+        for (int d = 0; d < KEY; d++) memory.address(r, slot)[d] = new_key[d];
+        *memory.strength(r, slot) = extra;
       }
       if (!block.exists(r)) continue;
       long problem = block.begin + r;
@@ -392,7 +454,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
       for (int h = 0; h < READ_HEADS; h++) {
         real least = LARGEST;
         for (int s = seen.first + part * 32 + lane; s < end; s += 32 * WARPS_PER_ROW)
-          least = smaller(least, squared_distance(keys + (r * HEADS + h) * KEY, memory.address(r, s, slots)));
+          least = smaller(least, squared_distance(keys + (r * HEADS + h) * KEY, memory.address(r, s)));
         least = smallest_of_lanes(least);
         if (lane == 0) smallest[(r * WARPS_PER_ROW + part) * READ_HEADS + h] = least;
       }
@@ -402,69 +464,104 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
     for (int turn = 0; turn < ROW_TURNS; turn++) {
       int unit = warp + turn * WARPS, r = unit / WARPS_PER_ROW, part = unit % WARPS_PER_ROW;
       if (r >= ROWS || !has_memory(block, r)) continue;
-      int seen_end = block.end_for(r, seen), left_end = block.end_for(r, left);
-      int first = seen.first < left.first ? seen.first : left.first, end = seen_end > left_end ? seen_end : left_end;
-#if !SETTLE_READS
-      first = seen.first;
-      end = seen_end;
+      int seen_end = block.end_for(r, seen), first = seen.first, end = seen_end;
+#if SETTLE_READS
+      int left_end = block.end_for(r, left);
+      first = first < left.first ? first : left.first;
+      end = end > left_end ? end : left_end;
 #endif
+      real key[READ_HEADS][KEY], warmth[READ_HEADS], total[READ_HEADS], least[READ_HEADS];
+      Quad reading[READ_HEADS];
+      Nearest near[READ_HEADS];
+#pragma unroll
       for (int h = 0; h < READ_HEADS; h++) {
-        const real* key = keys + (r * HEADS + h) * KEY;
-        real* weight = weights + ((long)r * READ_HEADS + h) * slots;
-        real total = 0, least = LARGEST;
+        for (int d = 0; d < KEY; d++) key[h][d] = keys[(r * HEADS + h) * KEY + d];
+        warmth[h] = extras[r * HEADS + h];
+        total[h] = 0;
+        reading[h] = Quad{0, 0, 0, 0};
+        near[h] = Nearest{INFINITY, INFINITY, 0};
+        least[h] = LARGEST;
 #if ASKS_FOR_NEAREST
-        for (int p = 0; p < WARPS_PER_ROW; p++) least = smaller(least, smallest[(r * WARPS_PER_ROW + p) * READ_HEADS + h]);
+        for (int p = 0; p < WARPS_PER_ROW; p++) least[h] = smaller(least[h], smallest[(r * WARPS_PER_ROW + p) * READ_HEADS + h]);
 #endif
-        Nearest near = {INFINITY, INFINITY, 0};
-        for (int s = first + part * 32 + lane; s < end; s += 32 * WARPS_PER_ROW) {
-          real distance = squared_distance(key, memory.address(r, s, slots));
+      }
+      for (int base = first + 32 * part; base < end; base += 32 * WARPS_PER_ROW) {
+        int s = base + lane;
+        real weight[READ_HEADS];
+#pragma unroll
+        for (int h = 0; h < READ_HEADS; h++) {
+          weight[h] = 0;
+          if (s >= end) continue;
+          real distance = squared_distance(key[h], memory.address(r, s));
           if (s >= seen.first && s < seen_end) {
             real counted;
-            count(distance, *memory.strength(r, s, slots), extras[r * HEADS + h], least, &counted, weight + s);
-            total += counted;
+            count(distance, *memory.strength(r, s), warmth[h], least[h], &counted, &weight[h]);
+            total[h] += counted;
           }
 #if SETTLE_READS
-          if (s >= left.first && s < left_end) near = nearer(near, Nearest{distance, INFINITY, s});
+          if (s >= left.first && s < left_end) near[h] = nearer(near[h], Nearest{distance, INFINITY, s});
 #endif
         }
-        total = sum_of_lanes(total);
-        if (lane == 0) totals[(r * WARPS_PER_ROW + part) * READ_HEADS + h] = total;
+        // QUAD_LANES lanes have the numbers of a memory, four each; so many memories are read at once.
+#pragma unroll 4
+        for (int i = 0; i < 32 && base + i < seen_end; i += 32 / QUAD_LANES) {
+          int from = i + lane / QUAD_LANES, quad = lane % QUAD_LANES;
+          int slot = base + from < end ? base + from : end - 1;
+          Quad v = {0, 0, 0, 0};
+          if (quad < QUADS) v = memory.quad(r, slot, 4 * quad);
+#pragma unroll
+          for (int h = 0; h < READ_HEADS; h++) {
+            real w = __shfl_sync(ALL_LANES, weight[h], from);
+            reading[h].a += w * v.a;
+            reading[h].b += w * v.b;
+            reading[h].c += w * v.c;
+            reading[h].d += w * v.d;
+          }
+        }
+      }
+#pragma unroll
+      for (int h = 0; h < READ_HEADS; h++) {
+#pragma unroll
+        for (int apart = QUAD_LANES; apart < 32; apart *= 2) {
+          reading[h].a += __shfl_xor_sync(ALL_LANES, reading[h].a, apart);
+          reading[h].b += __shfl_xor_sync(ALL_LANES, reading[h].b, apart);
+          reading[h].c += __shfl_xor_sync(ALL_LANES, reading[h].c, apart);
+          reading[h].d += __shfl_xor_sync(ALL_LANES, reading[h].d, apart);
+        }
+        int place = (r * WARPS_PER_ROW + part) * READ_HEADS + h;
+        if (lane < QUADS) *(Quad*)(readings + place * READING_STRIDE + 4 * lane) = reading[h];
+        total[h] = sum_of_lanes(total[h]);
+        if (lane == 0) totals[place] = total[h];
 #if SETTLE_READS
         for (int apart = 16; apart; apart /= 2) {
           Nearest other;
-          other.first = __shfl_xor_sync(ALL_LANES, near.first, apart);
-          other.second = __shfl_xor_sync(ALL_LANES, near.second, apart);
-          other.slot = __shfl_xor_sync(ALL_LANES, near.slot, apart);
-          near = nearer(near, other);
+          other.first = __shfl_xor_sync(ALL_LANES, near[h].first, apart);
+          other.second = __shfl_xor_sync(ALL_LANES, near[h].second, apart);
+          other.slot = __shfl_xor_sync(ALL_LANES, near[h].slot, apart);
+          near[h] = nearer(near[h], other);
         }
-        if (lane == 0) neighbours[(r * WARPS_PER_ROW + part) * READ_HEADS + h] = near;
+        if (lane == 0) neighbours[place] = near[h];
 #endif
       }
     }
     __syncthreads();
-    // The readings: a number belongs to READING_PARTS neighbouring threads, each with a share of the memories.
-    for (int base = 0; base < ROWS * READING * READING_PARTS; base += THREADS) {
-      int item = (base + thread) / READING_PARTS, part = (base + thread) % READING_PARTS;
+    // The readings, put together from those of several warps.
+    for (int item = thread; item < ROWS * READING; item += THREADS) {
       int r = item / READING, h = item % READING / WIDTH, at = item % WIDTH;
-      bool counts = item < ROWS * READING && has_memory(block, r < ROWS ? r : 0);
-      real sum = 0;
-      if (counts) {
-        const real* weight = weights + ((long)r * READ_HEADS + h) * slots;
-        int end = block.end_for(r, seen);
-#pragma unroll 4
-        for (int s = seen.first + part; s < end; s += READING_PARTS) sum += weight[s] * memory.vector(r, s, slots)[at];
+      if (!has_memory(block, r)) continue;
+      real sum = 0, total = 0;
+      for (int p = 0; p < WARPS_PER_ROW; p++) {
+        int place = (r * WARPS_PER_ROW + p) * READ_HEADS + h;
+        sum += readings[place * READING_STRIDE + at];
+        total += totals[place];
       }
-#pragma unroll
-      for (int apart = READING_PARTS / 2; apart; apart /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, apart);
-      if (!counts || part) continue;
-      real total = 0, least = LARGEST;
-      for (int p = 0; p < WARPS_PER_ROW; p++) total += totals[(r * WARPS_PER_ROW + p) * READ_HEADS + h];
       total = larger(total, TINY);
-      real reading = sum / total;
-      joined[r * GateProduct::STRIDE + h * WIDTH + at] = reading;
+      real reading = divide(sum, total);
+      next[r * GateProduct::STRIDE + h * WIDTH + at] = reading;
       long problem = block.begin + r;
       if (block.exists(r)) block.row(SAVED_READING, time + 1, t + 1, READING)[problem * READING + h * WIDTH + at] = reading;
       if (at) continue;
+      real least = LARGEST;
 #if ASKS_FOR_NEAREST
       for (int p = 0; p < WARPS_PER_ROW; p++) least = smaller(least, smallest[(r * WARPS_PER_ROW + p) * READ_HEADS + h]);
 #endif
@@ -478,7 +575,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
       real* key = keys + (r * HEADS + h) * KEY;
       bool settles = SETTLING_RATIO * near.first < near.second && near.second < INFINITY;
       for (int d = 0; d < KEY; d++) {
-        if (settles) key[d] = memory.address(r, near.slot, slots)[d];
+        if (settles) key[d] = memory.address(r, near.slot)[d];
         if (block.exists(r)) block.row(SAVED_KEYS, time + 1, t + 1, HEADS * KEY)[(problem * HEADS + h) * KEY + d] = key[d];
       }
 #endif
@@ -486,17 +583,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
   }
   copies_done();
   __syncthreads();
-#if MEMORY_SHARED
-  for (int r = 0; r < ROWS && block.exists(r); r++) {
-    long problem = (long)block.run * arrays.batch + block.begin + r;
-    real* out = (real*)arrays.at[VECTORS] + problem * slots * WIDTH;
-    for (int i = thread; i < slots * WIDTH; i += THREADS) out[i] = memory.vector(r, i / WIDTH, slots)[i % WIDTH];
-    out = (real*)arrays.at[ADDRESSES] + problem * slots * KEY;
-    for (int i = thread; i < slots * KEY; i += THREADS) out[i] = memory.addresses[(long)r * slots * KEY + i];
-    out = (real*)arrays.at[STRENGTHS] + problem * slots;
-    for (int i = thread; i < slots; i += THREADS) out[i] = memory.strengths[(long)r * slots + i];
-  }
-#endif
+  put_memories(block, memory, ADDRESSES);
   for (int t = block.steps; t < time; t++) {  // nothing happens any more
     clear_row(block, block.row(SAVED_READING, time + 1, t + 1, READING), READING);
     clear_row(block, block.row(SAVED_HIDDEN, time + 1, t + 1, CELLS), CELLS);
@@ -521,7 +608,7 @@ enum {
   AT_TOTALS = AT_PLACES + READ_HEADS * KEY,
   AT_NEAREST = AT_TOTALS + READ_HEADS,
   AT_READING = AT_NEAREST + READ_HEADS,
-  FETCHED = AT_READING + READING
+  FETCHED = (AT_READING + READING + 3) / 4 * 4
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays arrays) {
@@ -539,45 +626,41 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
   real* d_gates = free;      free += ROWS * BackProduct::STRIDE;
   real* d_emission = free;   free += ROWS * EmissionBackProduct::STRIDE;
   real* d_reading = free;    free += ROWS * READ_HEADS * READING_STRIDE;
+  real* fetched = free;      free += 2 * ROWS * FETCHED;
   real* d_hidden = free;     free += ROWS * CELLS;
-  real* d_cell = free;       free += ROWS * CELLS;
-  real* later_cell = free;   free += ROWS * CELLS;
   real* d_keys = free;       free += ROWS * HEADS * KEY;
   real* d_actions = free;    free += ROWS * HEADS * ACTION;
   real* d_places = free;     free += ROWS * WARPS_PER_ROW * READ_HEADS * (KEY + 1);
-  real* fetched = free;      free += 2 * ROWS * FETCHED;
-  free = room + BACKWARD_MEMORY;
-  Memories memory = memories(block, &free, ADDRESSES), d_memory = memories(block, &free, D_ADDRESSES);
+  Memories<WIDTH> memory = global_memories(block, ADDRESSES);
+  OwnMemories d_memory = own_memories(block, room + BACKWARD_MEMORY, D_ADDRESSES);
 
   BackProduct back_product;
   EmissionBackProduct emission_product;
-  back_product.begin(block.share(RECURRENT, (long)JOINED * GATES));
-  emission_product.begin(block.share(HEAD_WEIGHTS, (long)CELLS * EMISSION));
+  share_out<BackProduct, BACK_TILES>(back_product, JOINED);
+  share_out<EmissionBackProduct, 1>(emission_product, CELLS);
+  back_product.begin(block.share(RECURRENT, (long)JOINED * GATES), JOINED);
+  emission_product.begin(block.share(HEAD_WEIGHTS, (long)CELLS * EMISSION), CELLS);
+  // This thread's cells: two of one problem.
+  const int row = lane / 4, first_cell = 8 * warp + 2 * (lane % 4);
+  const bool has_cells = warp < GROUPS && row < ROWS;
+  real d_cell[2] = {0, 0}, later_cell[2] = {0, 0};
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    if (has_cells && first_cell + i < CELLS)
+      later_cell[i] = block.row(SAVED_CELL, time + 1, block.steps, CELLS)[(long)block.problem(row) * CELLS + first_cell + i];
 
   clear(room, BACKWARD_MEMORY);
   for (int r = 0; r < ROWS; r++) {
     if (!has_memory(block, r)) continue;
-    clear(d_memory.vectors + (long)r * slots * VECTOR_STRIDE, slots * VECTOR_STRIDE);
-    clear(d_memory.addresses + (long)r * slots * KEY, slots * KEY);
-    clear(d_memory.strengths + (long)r * slots, slots);
-#if MEMORY_SHARED
-    long problem = (long)block.run * arrays.batch + block.problem(r);
-    const real* from = (const real*)arrays.at[VECTORS] + problem * slots * WIDTH;
-    for (int i = thread; i < slots * VECTOR_STRIDE; i += THREADS) {
-      int at = i % VECTOR_STRIDE;
-      memory.vectors[r * slots * VECTOR_STRIDE + i] = at < WIDTH ? from[i / VECTOR_STRIDE * WIDTH + at] : real(0);
-    }
-    from = (const real*)arrays.at[ADDRESSES] + problem * slots * KEY;
-    for (int i = thread; i < slots * KEY; i += THREADS) memory.addresses[r * slots * KEY + i] = from[i];
-    from = (const real*)arrays.at[STRENGTHS] + problem * slots;
-    for (int i = thread; i < slots; i += THREADS) memory.strengths[r * slots + i] = from[i];
-#endif
+    clear(d_memory.vector(r, 0), slots * (MEMORY_SHARED ? VECTOR_STRIDE : WIDTH));
+    clear(d_memory.address(r, 0), slots * KEY);
+    clear(d_memory.strength(r, 0), slots);
   }
   __syncthreads();
 
   auto fetch_step = [&](int t) {
     real* to = fetched + t % 2 * ROWS * FETCHED;
-    fetch(block, to + AT_GATES, block.row(SAVED_GATES, time, t, GATES), GATES, FETCHED);
+    fetch_quads(block, to + AT_GATES, block.row(SAVED_GATES, time, t, GATES), GATES, FETCHED);
     fetch(block, to + AT_CELL, block.row(SAVED_CELL, time + 1, t, CELLS), CELLS, FETCHED);
     fetch(block, to + AT_COTANGENT, block.row(COTANGENTS, time, t, CELLS), CELLS, FETCHED);
     fetch(block, to + AT_EMISSION, block.row(SAVED_EMISSIONS, time, t, EMISSION), EMISSION, FETCHED);
@@ -588,10 +671,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
     fetch(block, to + AT_NEAREST, block.row(SAVED_NEAREST, time, t, READ_HEADS), READ_HEADS, FETCHED);
     fetch(block, to + AT_READING, block.row(SAVED_READING, time + 1, t + 1, READING), READING, FETCHED);
   };
-  if (block.steps > 0) {
-    fetch(block, later_cell, block.row(SAVED_CELL, time + 1, block.steps, CELLS), CELLS, CELLS);
-    fetch_step(block.steps - 1);
-  }
+  if (block.steps > 0) fetch_step(block.steps - 1);
 
   for (int t = block.steps - 1; t >= 0; t--) {
     copies_done();
@@ -617,28 +697,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
         warmth[h] = TEMPERATURE(own + AT_EMISSION, h);
         for (int d = 0; d < KEY; d++) d_key[h][d] = 0;
       }
+      const int from = block.problem(r) - block.begin;  // whose memories are read
       for (int s = seen.first + part * 32 + lane; s < end; s += 32 * WARPS_PER_ROW) {
-        const real* address = memory.address(r, s, slots);
-        const real* vector = memory.vector(r, s, slots);
-        real* d_vector = d_memory.vector(r, s, slots);
-        real strength = *memory.strength(r, s, slots), d_strengths = 0, d_addresses[KEY], weight[READ_HEADS], gains[READ_HEADS];
+        const real* address = memory.address(from, s);
+        real strength = *memory.strength(from, s), d_strengths = 0, d_addresses[KEY], weight[READ_HEADS], gains[READ_HEADS];
         for (int d = 0; d < KEY; d++) d_addresses[d] = 0;
 #pragma unroll
         for (int h = 0; h < READ_HEADS; h++) gains[h] = 0;
-#if MEMORY_SHARED
+        const real* cotangents = d_reading + r * READ_HEADS * READING_STRIDE;
 #pragma unroll 5
         for (int at = 0; at < WIDTH; at += 4) {
-          Quad v = *(const Quad*)(vector + at);
+          Quad v = memory.quad(from, s, at);
 #pragma unroll
           for (int h = 0; h < READ_HEADS; h++) {
-            Quad c = *(const Quad*)(d_reading + (r * READ_HEADS + h) * READING_STRIDE + at);
+            Quad c = *(const Quad*)(cotangents + h * READING_STRIDE + at);
             gains[h] += v.a * c.a + v.b * c.b + v.c * c.c + v.d * c.d;
           }
         }
-#else
-        for (int at = 0; at < WIDTH; at++)
-          for (int h = 0; h < READ_HEADS; h++) gains[h] += vector[at] * d_reading[(r * READ_HEADS + h) * READING_STRIDE + at];
-#endif
 #pragma unroll
         for (int h = 0; h < READ_HEADS; h++) {
           const real* key = own + AT_PLACES + h * KEY;
@@ -650,26 +725,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
           d_temperature[h] += d_warmth;
           d_strengths += d_strength;
         }
-        for (int d = 0; d < KEY; d++) d_memory.address(r, s, slots)[d] += d_addresses[d];
-        *d_memory.strength(r, s, slots) += d_strengths;
-#if MEMORY_SHARED
+        for (int d = 0; d < KEY; d++) d_memory.address(r, s)[d] += d_addresses[d];
+        *d_memory.strength(r, s) += d_strengths;
 #pragma unroll 5
         for (int at = 0; at < WIDTH; at += 4) {
-          Quad v = *(const Quad*)(d_vector + at);
+          Quad v = d_memory.quad(r, s, at);
 #pragma unroll
           for (int h = 0; h < READ_HEADS; h++) {
-            Quad c = *(const Quad*)(d_reading + (r * READ_HEADS + h) * READING_STRIDE + at);
+            Quad c = *(const Quad*)(cotangents + h * READING_STRIDE + at);
             v.a += weight[h] * c.a;
             v.b += weight[h] * c.b;
             v.c += weight[h] * c.c;
             v.d += weight[h] * c.d;
           }
-          *(Quad*)(d_vector + at) = v;
+          d_memory.put_quad(r, s, at, v);
         }
-#else
-        for (int at = 0; at < WIDTH; at++)
-          for (int h = 0; h < READ_HEADS; h++) d_vector[at] += weight[h] * d_reading[(r * READ_HEADS + h) * READING_STRIDE + at];
-#endif
       }
 #pragma unroll
       for (int h = 0; h < READ_HEADS; h++) {
@@ -704,8 +774,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
         }
       } else if (writing && has_memory(block, r)) {
         int slot = block.slot(t, head - READ_HEADS);
-        for (int d = 0; d < KEY; d++) d_key[d] += d_memory.address(r, slot, slots)[d];
-        d_extra = *d_memory.strength(r, slot, slots);
+        for (int d = 0; d < KEY; d++) d_key[d] += d_memory.address(r, slot)[d];
+        d_extra = *d_memory.strength(r, slot);
       }
       pull_head(head, own + AT_EMISSION, own + AT_KEYS + head * KEY, own + AT_ACTIONS + head * ACTION, d_key, d_action, d_extra,
                 d_emission + r * EmissionBackProduct::STRIDE, d_keys + (r * HEADS + head) * KEY,
@@ -714,50 +784,53 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
     for (int i = thread; i < ROWS * WRITE_HEADS * WIDTH; i += THREADS) {
       int r = i / (WRITE_HEADS * WIDTH), at = i % (WRITE_HEADS * WIDTH);
       real cotangent = 0;
-      if (writing && has_memory(block, r)) cotangent = d_memory.vector(r, block.slot(t, at / WIDTH), slots)[at % WIDTH];
+      if (writing && has_memory(block, r)) cotangent = d_memory.vector(r, block.slot(t, at / WIDTH))[at % WIDTH];
       d_emission[r * EmissionBackProduct::STRIDE + VECTORS_AT + at] = pull_squash(now[r * FETCHED + AT_EMISSION + VECTORS_AT + at], cotangent);
     }
     __syncthreads();
 
-    {  // Through the controller.
-      real sums[ROWS];
+    if (warp < GROUPS) {  // Through the controller.
+      real sums[1][4];
       emission_product.run(d_emission, sums);
       real* out = block.row(D_GATES, time + 1, t, GATES);
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        if (!emission_product.owns(r)) continue;
-        int at = emission_product.column;
-        const real* own = now + r * FETCHED;
+      for (int i = 0; i < 2; i++) {
+        int at = first_cell + i;
+        if (!has_cells || at >= CELLS) continue;
+        const real* own = now + row * FETCHED;
         real in = own[AT_GATES + at], forget = own[AT_GATES + CELLS + at], open = own[AT_GATES + 2 * CELLS + at];
         real candidate = own[AT_GATES + 3 * CELLS + at], before = own[AT_CELL + at];
-        real d_h = sums[r] + d_hidden[r * CELLS + at] + own[AT_COTANGENT + at];
-        real squashed = tanh(later_cell[r * CELLS + at]);
-        real d_c = d_cell[r * CELLS + at] + d_h * open * (1 - squashed * squashed);
+        real d_h = sums[0][i] + d_hidden[row * CELLS + at] + own[AT_COTANGENT + at];
+        real squashed = tanh(later_cell[i]);
+        real d_c = d_cell[i] + d_h * open * (1 - squashed * squashed);
         d_c = pull_cell(d_c, forget * before + in * candidate);
         real found[4] = {pull_gate(d_c * candidate, in), pull_gate(d_c * before, forget), pull_gate(d_h * squashed, open),
                          d_c * in * (1 - candidate * candidate)};
 #pragma unroll
         for (int g = 0; g < 4; g++) {
-          d_gates[r * BackProduct::STRIDE + g * CELLS + at] = found[g];
-          if (block.exists(r)) out[(long)(block.begin + r) * GATES + g * CELLS + at] = found[g];
+          d_gates[row * BackProduct::STRIDE + g * CELLS + at] = found[g];
+          if (block.exists(row)) out[(long)(block.begin + row) * GATES + g * CELLS + at] = found[g];
         }
-        d_cell[r * CELLS + at] = d_c * forget;
-        later_cell[r * CELLS + at] = before;
+        d_cell[i] = d_c * forget;
+        later_cell[i] = before;
       }
-      for (int i = thread; i < ROWS * EMISSION; i += THREADS)
-        if (block.exists(i / EMISSION))
-          d_row[(long)block.begin * EMISSION + i] = d_emission[i / EMISSION * EmissionBackProduct::STRIDE + i % EMISSION];
     }
+    for (int i = thread; i < ROWS * EMISSION; i += THREADS)
+      if (block.exists(i / EMISSION))
+        d_row[(long)block.begin * EMISSION + i] = d_emission[i / EMISSION * EmissionBackProduct::STRIDE + i % EMISSION];
     __syncthreads();
     {  // To the reading and the hidden state before the step.
-      real sums[ROWS];
+      real sums[BACK_TILES][4];
       back_product.run(d_gates, sums);
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        if (!back_product.owns(r)) continue;
-        int k = back_product.column;
-        if (k < READING) d_reading[(r * READ_HEADS + k / WIDTH) * READING_STRIDE + k % WIDTH] = sums[r];
-        else d_hidden[r * CELLS + k - READING] = sums[r];
+      for (int tile = 0; tile < BACK_TILES; tile++) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+          int k = 8 * (warp + tile * WARPS) + 2 * (lane % 4) + i;
+          if (row >= ROWS || k >= JOINED) continue;
+          if (k < READING) d_reading[(row * READ_HEADS + k / WIDTH) * READING_STRIDE + k % WIDTH] = sums[tile][i];
+          else d_hidden[row * CELLS + k - READING] = sums[tile][i];
+        }
       }
     }
   }
@@ -769,27 +842,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
       block.row(D_START_READING, 1, 0, READING)[(long)block.begin * READING + i] =
           d_reading[(r * READ_HEADS + at / WIDTH) * READING_STRIDE + at % WIDTH];
   }
-  for (int i = thread; i < ROWS * CELLS; i += THREADS) {
-    if (!block.exists(i / CELLS)) continue;
-    block.row(D_START_HIDDEN, 1, 0, CELLS)[(long)block.begin * CELLS + i] = d_hidden[i];
-    block.row(D_START_CELL, 1, 0, CELLS)[(long)block.begin * CELLS + i] = d_cell[i];
-  }
+  for (int i = thread; i < ROWS * CELLS; i += THREADS)
+    if (block.exists(i / CELLS)) block.row(D_START_HIDDEN, 1, 0, CELLS)[(long)block.begin * CELLS + i] = d_hidden[i];
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    if (has_cells && first_cell + i < CELLS && block.exists(row))
+      block.row(D_START_CELL, 1, 0, CELLS)[(long)(block.begin + row) * CELLS + first_cell + i] = d_cell[i];
   for (int i = thread; i < ROWS * HEADS * KEY; i += THREADS)
     if (block.exists(i / (HEADS * KEY))) block.row(D_START_KEYS, 1, 0, HEADS * KEY)[(long)block.begin * HEADS * KEY + i] = d_keys[i];
   for (int i = thread; i < ROWS * HEADS * ACTION; i += THREADS)
     if (block.exists(i / (HEADS * ACTION)))
       block.row(D_START_ACTIONS, 1, 0, HEADS * ACTION)[(long)block.begin * HEADS * ACTION + i] = d_actions[i];
-#if MEMORY_SHARED
-  for (int r = 0; r < ROWS && block.exists(r); r++) {
-    long problem = (long)block.run * arrays.batch + block.begin + r;
-    real* out = (real*)arrays.at[D_VECTORS] + problem * slots * WIDTH;
-    for (int i = thread; i < slots * WIDTH; i += THREADS) out[i] = d_memory.vector(r, i / WIDTH, slots)[i % WIDTH];
-    out = (real*)arrays.at[D_ADDRESSES] + problem * slots * KEY;
-    for (int i = thread; i < slots * KEY; i += THREADS) out[i] = d_memory.addresses[(long)r * slots * KEY + i];
-    out = (real*)arrays.at[D_STRENGTHS] + problem * slots;
-    for (int i = thread; i < slots; i += THREADS) out[i] = d_memory.strengths[(long)r * slots + i];
-  }
-#endif
+  put_memories(block, d_memory, D_ADDRESSES);
   // Rows of gates are of the step that they belong to, rows of emissions of the step after it.
   clear_row(block, block.row(D_EMISSIONS, time + 1, 0, EMISSION), EMISSION);
   for (int t = block.steps; t < time; t++) clear_row(block, block.row(D_EMISSIONS, time + 1, t + 1, EMISSION), EMISSION);
