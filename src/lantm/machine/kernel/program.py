@@ -18,6 +18,7 @@ from lantm.machine.state import Machinery
 
 _FEWEST_WARPS = 8
 _HELD = 104  # weights that a thread holds in registers at most
+_HELD_IN_SHARED = 4096  # weights that a block holds in shared memory at most
 _MOST_SHARED = 227 * 1024  # bytes of shared memory that a block can have, on chips from compute capability 9.0 on
 _SOURCES = importlib.resources.files(__package__) / "source"
 
@@ -74,6 +75,16 @@ class Shape:
         per_slot, key = self.rows * self.slots, self.access.geometry.key_size
         return per_slot * self.vector_stride + _in_fours(per_slot * key) + _in_fours(per_slot)
 
+    def emission_weights(self, backwards: bool) -> int:
+        """The weights of emissions that a kernel holds in shared memory; none where they are too many."""
+        emission, tiles = self.access.emission_size, 1 if backwards else self.tiles(self.access.emission_size)
+        size = 2 * tiles * -(-(emission if backwards else self.cells) // 8) * self.threads
+        return size if size <= _HELD_IN_SHARED else 0
+
+    def state_at(self, backwards: bool) -> int:
+        """Where in shared memory the state begins, behind the limits of all problems and the weights."""
+        return _in_fours(self.rows) + self.emission_weights(backwards)
+
     @property
     def forward_state(self) -> tuple[int, int]:
         """Where in shared memory the forward kernel has its neighbours, and where its memories begin."""
@@ -82,7 +93,8 @@ class Shape:
         state = 8 * rows * self.cells + rows * (2 * _stride(self.joined) + _stride(self.cells))
         state += per_head * (self.reading_stride + 2)
         state += rows * (access.emission_size + access.heads * (geometry.key_size + geometry.action_size + 1))
-        return _in_fours(state), _in_fours(_in_fours(state) + 3 * per_head)
+        begin = self.state_at(backwards=False) + _in_fours(state)
+        return begin, begin + _in_fours(3 * per_head)
 
     @property
     def backward_state(self) -> int:
@@ -95,7 +107,7 @@ class Shape:
         reading = access.read_heads * access.memory_width
         fetched = 6 * self.cells + access.emission_size + access.heads * (key + action)
         fetched += access.read_heads * (key + 2) + reading
-        return _in_fours(state + 2 * rows * _in_fours(fetched))
+        return self.state_at(backwards=True) + _in_fours(state + 2 * rows * _in_fours(fetched))
 
     @property
     def reading_stride(self) -> int:
@@ -104,11 +116,17 @@ class Shape:
 
     def shared(self, backwards: bool) -> int:
         """The numbers in shared memory of either kernel."""
-        return (self.backward_state if backwards else self.forward_state[1]) + self.memory_size()
+        state = self.backward_state if backwards else self.forward_state[1]
+        return state + self.memory_size() * (2 if backwards and self.back_memory_shared else 1)
+
+    @property
+    def back_memory_shared(self) -> bool:
+        """Whether the backward kernel has room for the memories too, besides their cotangents."""
+        return self.memory_shared and 4 * (self.backward_state + 2 * self.memory_size()) <= _MOST_SHARED
 
     @property
     def blocks(self) -> int:
-        """Blocks that a multiprocessor should have room for, as far as registers go."""
+        """Blocks of the forward kernel that share a multiprocessor; the backward kernel needs the registers of two."""
         return 2 if self.threads <= 256 else 1
 
 
@@ -165,22 +183,39 @@ def macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
         "VECTOR_STRIDE": shape.vector_stride,
         "READING_STRIDE": shape.reading_stride,
         "QUAD_LANES": 1 << (-(-access.memory_width // 4) - 1).bit_length(),
+        "FORWARD_STATE": shape.state_at(backwards=False),
+        "BACKWARD_STATE": shape.state_at(backwards=True),
         "FORWARD_NEIGHBOURS": shape.forward_state[0],
         "FORWARD_MEMORY": shape.forward_state[1],
         "BACKWARD_MEMORY": shape.backward_state,
         "EMISSION_TILES": shape.tiles(access.emission_size),
         "BACK_TILES": shape.tiles(shape.joined),
         "FULL_PRECISION": int(full_precision),
-        "HELD_GATES": _held(4, shape.joined, full_precision),
-        "HELD_EMISSION": "false",  # they are few, and in the cache
-        "HELD_BACK": _held(shape.tiles(shape.joined), 4 * shape.cells, full_precision),
-        "HELD_EMISSION_BACK": "false",
+        "GATE_WEIGHTS": _held(4, shape.joined, full_precision),
+        "EMISSION_WEIGHTS": _shared(shape, False, full_precision),
+        "BACK_WEIGHTS": _held(shape.tiles(shape.joined), 4 * shape.cells, full_precision),
+        "EMISSION_BACK_WEIGHTS": _shared(shape, True, full_precision),
+        "LIMITS_AT": 0,
+        "WEIGHTS_AT": _in_fours(shape.rows),
+        "BACK_MEMORY_SHARED": int(shape.back_memory_shared),
+        "MEMORY_SIZE(slots)": f"(ROWS * (slots) * VECTOR_STRIDE + {_text_in_fours('ROWS * (slots) * KEY')}"
+        f" + {_text_in_fours('ROWS * (slots)')})",
     }
 
 
 def _held(tiles: int, inner: int, full_precision: bool) -> str:
     """Whether threads hold the weights of a product; in full precision there are twice as many, too many."""
-    return "true" if not full_precision and 2 * tiles * -(-inner // 8) <= _HELD else "false"
+    held = not full_precision and 2 * tiles * -(-inner // 8) <= _HELD
+    return "IN_REGISTERS" if held else "IN_GLOBAL_MEMORY"
+
+
+def _shared(shape: Shape, backwards: bool, full_precision: bool) -> str:
+    held = not full_precision and shape.emission_weights(backwards)
+    return "IN_SHARED_MEMORY" if held else "IN_GLOBAL_MEMORY"
+
+
+def _text_in_fours(size: str) -> str:
+    return f"({size} + 3) / 4 * 4"
 
 
 def _dispatch(access: Access) -> Iterator[str]:

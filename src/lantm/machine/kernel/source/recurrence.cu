@@ -42,65 +42,86 @@ __device__ inline real smallest_of_lanes(real x) {
 
 // A warp's share of a product: TILES times eight columns. A lane gets the sums of row lane / 4 and of the columns
 // 2 (lane % 4) and the one after it, of every tile.
-template <int K, int TILES, bool HELD>
+enum WeightsPlace { IN_REGISTERS, IN_SHARED_MEMORY, IN_GLOBAL_MEMORY };
+
+template <int K, int TILES, WeightsPlace PLACE>
 struct Product {
   static const int STEPS = (K + 7) / 8;
   static const int STRIDE = STEPS * 8 + 4;  // of the rows in shared memory, which are zero from K on; meets all banks
+  static const int HELD = 2 * TILES * STEPS;  // weights per thread
   int size;
   const real* matrix;
   int columns[TILES];  // of which this lane holds weights; -1 where there is none
-  Weight held[HELD ? 2 * TILES * STEPS : 1];
+  Weight held[PLACE == IN_REGISTERS ? HELD : 1];
+  Weight* shared;  // the threads' weights, side by side
 
   __device__ inline real weight(int k, int tile) const {
     return columns[tile] >= 0 && k < K ? matrix[(long)k * size + columns[tile]] : real(0);
   }
 
-  // To be called after `columns` are set.
-  __device__ inline void begin(const real* from, int columns_in_all) {
+  // To be called after `columns` are set; `room` is for weights in shared memory.
+  __device__ inline void begin(const real* from, int columns_in_all, real* room) {
     matrix = from;
     size = columns_in_all;
-    if (!HELD) return;
+    shared = (Weight*)room + threadIdx.x;
     int k = threadIdx.x % 4;
+    if (PLACE == IN_GLOBAL_MEMORY) return;
 #pragma unroll
     for (int step = 0; step < STEPS; step++) {
 #pragma unroll
       for (int tile = 0; tile < TILES; tile++) {
-        held[2 * (step * TILES + tile)] = rounded(weight(8 * step + k, tile));
-        held[2 * (step * TILES + tile) + 1] = rounded(weight(8 * step + k + 4, tile));
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+          Weight one = rounded(weight(8 * step + k + 4 * half, tile));
+          int at = 2 * (step * TILES + tile) + half;
+          if (PLACE == IN_REGISTERS) held[at] = one;
+          else shared[at * THREADS] = one;
+        }
       }
     }
   }
+
+  __device__ inline Weight own(int at) const { return PLACE == IN_REGISTERS ? held[at] : shared[at * THREADS]; }
 
   __device__ inline void run(const real* rows, real (*sums)[4]) const {
     int lane = threadIdx.x % 32, k = lane % 4;
     const real* row = rows + lane / 4 * STRIDE + k;
     const bool exists = lane / 4 < ROWS;
+    real others[TILES][4];  // of every second step: two short chains of products instead of a long one
 #pragma unroll
-    for (int tile = 0; tile < TILES; tile++) sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
-    if (HELD) {
+    for (int tile = 0; tile < TILES; tile++)
 #pragma unroll
-      for (int step = 0; step < STEPS; step++) {
-        Weight low = rounded(exists ? row[8 * step] : real(0)), high = rounded(exists ? row[8 * step + 4] : real(0));
-#pragma unroll
-        for (int tile = 0; tile < TILES; tile++)
-          multiply(sums[tile], low, high, held[2 * (step * TILES + tile)], held[2 * (step * TILES + tile) + 1]);
-      }
-    } else {
-#pragma unroll 2
+      for (int i = 0; i < 4; i++) sums[tile][i] = others[tile][i] = 0;
+    if (PLACE == IN_GLOBAL_MEMORY) {
+#pragma unroll 4
       for (int step = 0; step < STEPS; step++) {
         real low = exists ? row[8 * step] : real(0), high = exists ? row[8 * step + 4] : real(0);
 #pragma unroll
         for (int tile = 0; tile < TILES; tile++)
           multiply_numbers(sums[tile], low, high, weight(8 * step + k, tile), weight(8 * step + k + 4, tile));
       }
+    } else {
+#pragma unroll
+      for (int step = 0; step < STEPS; step++) {
+        Weight low = rounded(exists ? row[8 * step] : real(0)), high = rounded(exists ? row[8 * step + 4] : real(0));
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+          int at = 2 * (step * TILES + tile);
+          multiply(step % 2 ? others[tile] : sums[tile], low, high, own(at), own(at + 1));
+        }
+      }
     }
+#pragma unroll
+    for (int tile = 0; tile < TILES; tile++)
+#pragma unroll
+      for (int i = 0; i < 2; i++) sums[tile][i] += others[tile][i];
   }
 };
 
-typedef Product<JOINED, 4, HELD_GATES> GateProduct;  // a tile per gate, of the same cells
-typedef Product<CELLS, EMISSION_TILES, HELD_EMISSION> EmissionProduct;
-typedef Product<GATES, BACK_TILES, HELD_BACK> BackProduct;               // transposed
-typedef Product<EMISSION, 1, HELD_EMISSION_BACK> EmissionBackProduct;    // transposed
+typedef Product<JOINED, 4, GATE_WEIGHTS> GateProduct;  // a tile per gate, of the same cells
+typedef Product<CELLS, EMISSION_TILES, EMISSION_WEIGHTS> EmissionProduct;
+typedef Product<GATES, BACK_TILES, BACK_WEIGHTS> BackProduct;                   // transposed
+typedef Product<EMISSION, 1, EMISSION_BACK_WEIGHTS> EmissionBackProduct;        // transposed
 
 // The columns of a product whose tiles are shared out over all warps, one after the other.
 template <class P, int TILES>
@@ -122,9 +143,9 @@ struct Block {
   int run, begin;  // which run, and the first problem of the block
   int steps, turn;
   Window start;
-  const int* limits;
+  const int* limits;  // where every problem's own writing ends, in shared memory
 
-  __device__ inline Block(const Arrays& arrays) : arrays(arrays) {
+  __device__ inline Block(const Arrays& arrays, int* room) : arrays(arrays) {
     run = blockIdx.y;
     begin = blockIdx.x * ROWS;
     const int* numbers = (const int*)arrays.at[0] + 4 * run;
@@ -132,7 +153,8 @@ struct Block {
     turn = numbers[1];
     start.first = numbers[2];
     start.end = numbers[3];
-    limits = (const int*)arrays.at[1] + run * arrays.batch;
+    if (threadIdx.x < ROWS) room[threadIdx.x] = ((const int*)arrays.at[1])[(long)run * arrays.batch + problem(threadIdx.x)];
+    limits = room;
   }
 
   // The problem of a row: where there are too few to fill the block, the last one again.
@@ -166,8 +188,7 @@ struct Block {
   }
   __device__ inline int slot(int t, int write_head) const { return start.end + WRITE_HEADS * t + write_head; }
   __device__ inline int end_for(int row, Window window) const {
-    int limit = limits[problem(row)];
-    return window.end < limit ? window.end : limit;
+    return window.end < limits[row] ? window.end : limits[row];
   }
 };
 
@@ -248,6 +269,23 @@ typedef Memories<WIDTH> OwnMemories;
 __device__ inline OwnMemories own_memories(const Block& block, real* room, int which) { return global_memories(block, which); }
 #endif
 
+// Whether a row has memories of its own: in global memory those that do not exist have none.
+__device__ inline bool has_memory(const Block& block, int row) { return MEMORY_SHARED || block.exists(row); }
+
+// Copies the memories of the arrays `which`, `which` + 1, ... to where a kernel has its own.
+__device__ inline void get_memories(const Block& block, const OwnMemories& memory, int which) {
+  const int stride = MEMORY_SHARED ? VECTOR_STRIDE : WIDTH;
+  Memories<WIDTH> from = global_memories(block, which);
+  for (int r = 0; r < ROWS; r++) {
+    if (!has_memory(block, r)) continue;
+    int problem = block.problem(r) - block.begin;
+    for (int i = threadIdx.x; i < memory.slots * stride; i += THREADS)
+      memory.vector(r, 0)[i] = i % stride < WIDTH ? from.vector(problem, i / stride)[i % stride] : real(0);
+    for (int i = threadIdx.x; i < memory.slots * KEY; i += THREADS) memory.address(r, 0)[i] = from.address(problem, 0)[i];
+    for (int i = threadIdx.x; i < memory.slots; i += THREADS) *memory.strength(r, i) = *from.strength(problem, i);
+  }
+}
+
 // Copies memories in shared memory to the arrays `which`, `which` + 1, ...
 __device__ inline void put_memories(const Block& block, const OwnMemories& memory, int which) {
 #if MEMORY_SHARED
@@ -259,9 +297,6 @@ __device__ inline void put_memories(const Block& block, const OwnMemories& memor
   }
 #endif
 }
-
-// Whether a row has memories of its own: in global memory those that do not exist have none.
-__device__ inline bool has_memory(const Block& block, int row) { return MEMORY_SHARED || block.exists(row); }
 
 // ---- Forward
 
@@ -276,7 +311,7 @@ __device__ inline Nearest nearer(Nearest a, Nearest b) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arrays) {
   SHARED_MEMORY(room);
-  Block block(arrays);
+  Block block(arrays, (int*)(room + LIMITS_AT));
   const int time = arrays.time, slots = arrays.slots, thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
   enum {
     INPUTS = 2, RECURRENT, HEAD_WEIGHTS, HEAD_BIASES, START_READING, START_HIDDEN, START_CELL, START_KEYS, START_ACTIONS,
@@ -284,7 +319,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
     SAVED_READING, SAVED_HIDDEN, SAVED_CELL, SAVED_KEYS, SAVED_ACTIONS, SAVED_GATES, SAVED_EMISSIONS, SAVED_PLACES,
     SAVED_TOTALS, SAVED_NEAREST, ADDRESSES, VECTORS, STRENGTHS
   };
-  real* free = room;
+  real* free = room + FORWARD_STATE;
   real* given = free;      free += 2 * ROWS * GATES;
   real* joined = free;     free += 2 * ROWS * GateProduct::STRIDE;  // of this step and of the next
   real* hidden = free;     free += ROWS * EmissionProduct::STRIDE;
@@ -306,9 +341,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
     for (int g = 0; g < 4; g++) gate_product.columns[g] = at < CELLS ? g * CELLS + at : -1;
     share_out<EmissionProduct, EMISSION_TILES>(emission_product, EMISSION);
   }
-  gate_product.begin(block.share(RECURRENT, (long)JOINED * GATES), GATES);
-  emission_product.begin(block.share(HEAD_WEIGHTS, (long)CELLS * EMISSION), EMISSION);
-  const real* biases = block.share(HEAD_BIASES, EMISSION);
+  gate_product.begin(block.share(RECURRENT, (long)JOINED * GATES), GATES, 0);
+  emission_product.begin(block.share(HEAD_WEIGHTS, (long)CELLS * EMISSION), EMISSION, room + WEIGHTS_AT);
+  real biases[EMISSION_TILES][2];
+#pragma unroll
+  for (int tile = 0; tile < EMISSION_TILES; tile++)
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      int e = 8 * (warp + tile * WARPS) + 2 * (lane % 4) + i;
+      biases[tile][i] = e < EMISSION ? block.share(HEAD_BIASES, EMISSION)[e] : real(0);
+    }
   // This thread's cells: two of one problem.
   const int row = lane / 4, first_cell = 8 * warp + 2 * (lane % 4);
   real cell[2] = {0, 0};
@@ -349,19 +391,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
     if (block.exists(r))
       block.row(SAVED_ACTIONS, time + 1, 0, HEADS * ACTION)[(long)block.begin * HEADS * ACTION + i] = actions[i];
   }
-  // The memory that there is already.
-  for (int r = 0; r < ROWS; r++) {
-    if (!has_memory(block, r)) continue;
-    long problem = (long)block.run * arrays.batch + block.problem(r);
-    const real* old = (const real*)arrays.at[OLD_VECTORS] + problem * slots * WIDTH;
-    const int stride = MEMORY_SHARED ? VECTOR_STRIDE : WIDTH;
-    for (int i = thread; i < slots * stride; i += THREADS)
-      memory.vector(r, 0)[i] = i % stride < WIDTH ? old[i / stride * WIDTH + i % stride] : real(0);
-    old = (const real*)arrays.at[OLD_ADDRESSES] + problem * slots * KEY;
-    for (int i = thread; i < slots * KEY; i += THREADS) memory.address(r, 0)[i] = old[i];
-    old = (const real*)arrays.at[OLD_STRENGTHS] + problem * slots;
-    for (int i = thread; i < slots; i += THREADS) *memory.strength(r, i) = old[i];
-  }
+  get_memories(block, memory, OLD_ADDRESSES);  // those that there are already
 
   for (int t = 0; t < block.steps; t++) {
     copies_done();
@@ -407,7 +437,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
         for (int i = 0; i < 2; i++) {
           int e = 8 * (warp + tile * WARPS) + 2 * (lane % 4) + i;
           if (row >= ROWS || e >= EMISSION) continue;
-          real value = sums[tile][i] + biases[e];
+          real value = sums[tile][i] + biases[tile][i];
           emission[row * EMISSION + e] = value;
           if (block.exists(row)) block.row(SAVED_EMISSIONS, time, t, EMISSION)[(long)(block.begin + row) * EMISSION + e] = value;
           int at = e - VECTORS_AT;
@@ -611,9 +641,9 @@ enum {
   FETCHED = (AT_READING + READING + 3) / 4 * 4
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays arrays) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) backward(Arrays arrays) {
   SHARED_MEMORY(room);
-  Block block(arrays);
+  Block block(arrays, (int*)(room + LIMITS_AT));
   const int time = arrays.time, slots = arrays.slots, thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
   enum {
     COTANGENTS = 2, RECURRENT, HEAD_WEIGHTS,
@@ -622,7 +652,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
     D_GATES, D_EMISSIONS, D_START_READING, D_START_HIDDEN, D_START_CELL, D_START_KEYS, D_START_ACTIONS,
     D_ADDRESSES, D_VECTORS, D_STRENGTHS
   };
-  real* free = room;
+  real* free = room + BACKWARD_STATE;
   real* d_gates = free;      free += ROWS * BackProduct::STRIDE;
   real* d_emission = free;   free += ROWS * EmissionBackProduct::STRIDE;
   real* d_reading = free;    free += ROWS * READ_HEADS * READING_STRIDE;
@@ -631,15 +661,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
   real* d_keys = free;       free += ROWS * HEADS * KEY;
   real* d_actions = free;    free += ROWS * HEADS * ACTION;
   real* d_places = free;     free += ROWS * WARPS_PER_ROW * READ_HEADS * (KEY + 1);
-  Memories<WIDTH> memory = global_memories(block, ADDRESSES);
   OwnMemories d_memory = own_memories(block, room + BACKWARD_MEMORY, D_ADDRESSES);
+#if BACK_MEMORY_SHARED
+  OwnMemories memory = own_memories(block, room + BACKWARD_MEMORY + MEMORY_SIZE(slots), ADDRESSES);
+  get_memories(block, memory, ADDRESSES);
+#else
+  Memories<WIDTH> memory = global_memories(block, ADDRESSES);
+#endif
 
   BackProduct back_product;
   EmissionBackProduct emission_product;
   share_out<BackProduct, BACK_TILES>(back_product, JOINED);
   share_out<EmissionBackProduct, 1>(emission_product, CELLS);
-  back_product.begin(block.share(RECURRENT, (long)JOINED * GATES), JOINED);
-  emission_product.begin(block.share(HEAD_WEIGHTS, (long)CELLS * EMISSION), CELLS);
+  back_product.begin(block.share(RECURRENT, (long)JOINED * GATES), JOINED, 0);
+  emission_product.begin(block.share(HEAD_WEIGHTS, (long)CELLS * EMISSION), CELLS, room + WEIGHTS_AT);
   // This thread's cells: two of one problem.
   const int row = lane / 4, first_cell = 8 * warp + 2 * (lane % 4);
   const bool has_cells = warp < GROUPS && row < ROWS;
@@ -649,7 +684,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
     if (has_cells && first_cell + i < CELLS)
       later_cell[i] = block.row(SAVED_CELL, time + 1, block.steps, CELLS)[(long)block.problem(row) * CELLS + first_cell + i];
 
-  clear(room, BACKWARD_MEMORY);
+  clear(room + BACKWARD_STATE, BACKWARD_MEMORY - BACKWARD_STATE);
   for (int r = 0; r < ROWS; r++) {
     if (!has_memory(block, r)) continue;
     clear(d_memory.vector(r, 0), slots * (MEMORY_SHARED ? VECTOR_STRIDE : WIDTH));
@@ -697,7 +732,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) backward(Arrays ar
         warmth[h] = TEMPERATURE(own + AT_EMISSION, h);
         for (int d = 0; d < KEY; d++) d_key[h][d] = 0;
       }
-      const int from = block.problem(r) - block.begin;  // whose memories are read
+      const int from = BACK_MEMORY_SHARED ? r : block.problem(r) - block.begin;  // whose memories are read
       for (int s = seen.first + part * 32 + lane; s < end; s += 32 * WARPS_PER_ROW) {
         const real* address = memory.address(from, s);
         real strength = *memory.strength(from, s), d_strengths = 0, d_addresses[KEY], weight[READ_HEADS], gains[READ_HEADS];
