@@ -42,7 +42,7 @@ def answer(model: Model, batch: Batch, backend: Backend = "auto", noise: Noise |
     return Answer(model.readout(cut(features)), cut(batch.targets), cut(batch.mask))
 
 
-def predict(model: Model, batch: Batch) -> Prediction:
+def predict(model: Model, batch: Batch, backend: Backend = "auto") -> Prediction:
     """What the model answers. Where inputs are long and its key space allows, nothing is kept but predictions.
 
     A CPU reads through the index then. An accelerator reads all memories side by side; the choice of blocks would cost
@@ -51,5 +51,5 @@ def predict(model: Model, batch: Batch) -> Prediction:
     if batch.inputs.shape[0] >= LONG and can_infer(model):
         found = infer(model, batch, Index() if on_cpu() else None)
         return Prediction(found.predictions, batch.targets, batch.mask)
-    given = answer(model, batch)
+    given = answer(model, batch, backend)
     return Prediction(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)
