@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "geometry": {"errors", "registry"},
     "tasks": {"batch", "compiling", "errors", "registry"},
     "machine": {"batch", "devices", "errors", "geometry", "records", "registry"},
-    "evaluation": {"batch", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
+    "evaluation": {"batch", "compiling", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
     "training": {
         *(
             "batch",

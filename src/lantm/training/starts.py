@@ -41,7 +41,7 @@ def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh
 
 @functools.lru_cache(maxsize=64)
 def _initialiser(mesh: Mesh, *settings: Any) -> Callable[..., Learner]:
-    """`begin` with these settings for all seeds; the quick compiler's weights are those of the slow one."""
+    """`begin` with these settings for all seeds; compiled quickly, it gives the same weights."""
     return over_seeds(functools.partial(begin, *settings), mesh, compiler_options=quick_and_exact())
 
 
@@ -65,7 +65,10 @@ def start_with(learners: Learner, model: Model, mesh: Mesh) -> Learner:
 def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> tuple[int, Learner, list[str]]:
     """The newest whole checkpoint of a run: its epoch, all machines, and warnings about newer ones that are damaged."""
     material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
-    like = jax.eval_shape(lambda: start(experiment, source, material, mesh))
+    seeds = jax.ShapeDtypeStruct((experiment.machines,), jnp.int32)
+    like = jax.eval_shape(
+        jax.vmap(functools.partial(begin, experiment.machine, material.lessons, source.vocabulary)), seeds
+    )
     check = functools.partial(check_origin, experiment=experiment, source=source, folder=folder.path)
     epoch, learners, warnings = folder.load_checkpoint(like, check)
     check_learners(learners, material.batches, folder.path)
