@@ -23,6 +23,8 @@ ALLOWED: dict[str, set[str]] = {
     "batch": set(),
     "randomness": set(),
     "devices": set(),
+    "compiling": {"devices"},
+    "program_cache": set(),
     "files": {"errors"},
     "records": {"errors"},
     "locks": {"errors", "files", "records"},
@@ -30,12 +32,13 @@ ALLOWED: dict[str, set[str]] = {
     "registry": {"errors"},
     "weight_files": {"errors", "files"},
     "geometry": {"errors", "registry"},
-    "tasks": {"batch", "errors", "registry"},
+    "tasks": {"batch", "compiling", "errors", "registry"},
     "machine": {"batch", "devices", "errors", "geometry", "records", "registry"},
-    "evaluation": {"batch", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
+    "evaluation": {"batch", "compiling", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
     "training": {
         *(
             "batch",
+            "compiling",
             "devices",
             "errors",
             "files",
@@ -50,7 +53,8 @@ ALLOWED: dict[str, set[str]] = {
         *("evaluation", "machine", "tasks"),
     },
     "trained": {
-        *("batch", "errors", "files", "provenance", "randomness", "records", "registry", "weight_files"),
+        *("batch", "compiling", "devices", "errors", "files", "provenance", "randomness", "records", "registry"),
+        "weight_files",
         *("evaluation", "geometry", "machine", "tasks", "training"),
     },
     "report": {

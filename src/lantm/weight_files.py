@@ -71,7 +71,8 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
     _compare({name: leaf.dtype for name, leaf in expected.items()}, {n: a.dtype for n, a in arrays.items()}, path)
 
     def take(place: Any, leaf: Any) -> Any:
-        return jax.numpy.asarray(arrays[_name(place)]) if _has_shape(leaf) else leaf
+        # Not `jnp.asarray`, which compiles a program for every shape.
+        return jax.device_put(arrays[_name(place)]) if _has_shape(leaf) else leaf
 
     return jax.tree_util.tree_map_with_path(take, like), notes
 

@@ -9,6 +9,8 @@ from jaxtyping import Array, Bool, Float, Int
 from lantm.batch import Batch
 from lantm.devices import on_cpu
 from lantm.machine import Backend, Index, Model, Noise, can_infer, infer
+from lantm.machine.loops import in_step
+from lantm.machine.step_sums import linear
 
 LONG = 4096  # steps: from here on inference is faster than the recurrence that training uses (docs/machine.md)
 
@@ -33,16 +35,24 @@ def answer(model: Model, batch: Batch, backend: Backend = "auto", noise: Noise |
     """Runs the model and reads out the steps of the answer only."""
     time, features = batch.inputs.shape[0], model.features(batch, backend, noise)
     if batch.answer_capacity == time:  # nothing to cut off
-        return Answer(model.readout(features), batch.targets, batch.mask)
+        return Answer(_read_out(model, features, batch.steps, backend), batch.targets, batch.mask)
     start = jnp.minimum(jnp.min(batch.writes), time - batch.answer_capacity)
 
     def cut(rows: Array) -> Array:
         return lax.dynamic_slice_in_dim(rows, start, batch.answer_capacity, axis=0)
 
-    return Answer(model.readout(cut(features)), cut(batch.targets), cut(batch.mask))
+    return Answer(_read_out(model, cut(features), batch.steps - start, backend), cut(batch.targets), cut(batch.mask))
 
 
-def predict(model: Model, batch: Batch) -> Prediction:
+def _read_out(
+    model: Model, features: Float[Array, "answer batch cells"], steps: Int[Array, ""], backend: Backend
+) -> Float[Array, "answer batch vocabulary"]:
+    if backend == "scan":  # all of it can be differentiated twice
+        return model.readout(features)
+    return linear(model.readout.weight, model.readout.bias, features, in_step(steps))
+
+
+def predict(model: Model, batch: Batch, backend: Backend = "auto") -> Prediction:
     """What the model answers. Where inputs are long and its key space allows, nothing is kept but predictions.
 
     A CPU reads through the index then. An accelerator reads all memories side by side; the choice of blocks would cost
@@ -51,5 +61,5 @@ def predict(model: Model, batch: Batch) -> Prediction:
     if batch.inputs.shape[0] >= LONG and can_infer(model):
         found = infer(model, batch, Index() if on_cpu() else None)
         return Prediction(found.predictions, batch.targets, batch.mask)
-    given = answer(model, batch)
+    given = answer(model, batch, backend)
     return Prediction(jnp.argmax(given.logits, axis=-1), given.targets, given.mask)

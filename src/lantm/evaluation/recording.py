@@ -1,7 +1,6 @@
 """What one machine did with one problem, step by step, as plain NumPy arrays cut to the problem's own steps."""
 
 import dataclasses
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -10,6 +9,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from lantm.batch import Batch
+from lantm.compiling import compiled_quickly
+from lantm.evaluation.answer import LONG
 from lantm.geometry import Geometry
 from lantm.machine import Model, Trace
 
@@ -113,12 +114,14 @@ class Recording:
 
 def record(model: Model, batch: Batch, problem: int = 0, read_weights: bool = False) -> Recording:
     """Runs one problem of a batch, alone, and records it."""
-    alone = one_problem(batch, problem)
-    predictions, trace = jax.device_get(_run(model, alone, read_weights))
-    start, steps = (int(step) for step in answer_span(alone.mask[:, 0]))
+    alone, (start, steps) = compiled_quickly(_cut_out, static_argnums=1)(batch, problem)
+    # Short runs take less time than their compilation.
+    compiled = compiled_quickly if batch.inputs.shape[0] < LONG else jax.jit
+    predictions, trace = jax.device_get(compiled(_run, static_argnums=2)(model, alone, read_weights))
+    start, steps = int(start), int(steps)
     return Recording(
-        inputs=np.asarray(alone.inputs[:steps, 0]),
-        expected=np.asarray(alone.targets[start:steps, 0]),
+        inputs=np.asarray(alone.inputs)[:steps, 0],  # NumPy compiles nothing
+        expected=np.asarray(alone.targets)[start:steps, 0],
         predicted=predictions[start:steps],
         heads=None if trace is None else _heads(trace, steps, batch.write_capacity - int(alone.writes[0])),
     )
@@ -146,7 +149,12 @@ def one_problem(batch: Batch, problem: int) -> Batch:
     )
 
 
-@partial(jax.jit, static_argnames="read_weights")
+def _cut_out(batch: Batch, problem: int) -> tuple[Batch, tuple[Int[Array, ""], Int[Array, ""]]]:
+    """One problem alone, and where its answer is."""
+    alone = one_problem(batch, problem)
+    return alone, answer_span(alone.mask[:, 0])
+
+
 def _run(model: Model, batch: Batch, read_weights: bool) -> tuple[Int[Array, " time"], Trace | None]:
     output = model.trace(batch, read_weights)
     return jnp.argmax(output.logits[:, 0], axis=-1), output.trace
@@ -197,7 +205,7 @@ def approach(recording: Recording, geometry: Geometry) -> Approach:
     keys = heads.read_keys[recording.answer_start :]
     seen = heads.seen[recording.answer_start :]
     addresses = heads.memories.addresses
-    squared = np.array(geometry.squared_distance(jnp.asarray(keys)[:, :, None], jnp.asarray(addresses)))
+    squared = np.array(compiled_quickly(geometry.squared_distance)(keys[:, :, None], addresses))
     slot = np.arange(len(addresses))
     visible = (slot >= seen[:, :1]) & (slot < seen[:, 1:])
     squared = np.where(visible[:, None], squared, np.inf)
@@ -214,8 +222,8 @@ def stride(recording: Recording, geometry: Geometry) -> float:
     memories = _need_heads(recording).memories
     distances = []
     for head in range(int(memories.written_by.max(initial=-1)) + 1):
-        line = jnp.asarray(memories.addresses[memories.written_by == head])
-        distances.append(np.sqrt(np.asarray(geometry.squared_distance(line[1:], line[:-1]))))
+        line = memories.addresses[memories.written_by == head]
+        distances.append(np.sqrt(np.asarray(compiled_quickly(geometry.squared_distance)(line[1:], line[:-1]))))
     together = np.concatenate(distances) if distances else np.zeros(0)
     return float(np.median(together)) if together.size else float("nan")
 

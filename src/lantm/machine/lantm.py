@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
+from lantm.devices import on_cpu
 from lantm.errors import LantmError
 from lantm.geometry import make_geometry
 from lantm.machine.access import Access
@@ -20,6 +21,7 @@ from lantm.machine.memory import Policy, Window, compact, visible
 from lantm.machine.model import Config, Model, ModelName, Output, Trace
 from lantm.machine.older_records import LANTM_CONSTANTS, with_weighting_options
 from lantm.machine.state import Carried, Machinery, Noise, Schedule
+from lantm.machine.step_sums import look_up
 from lantm.machine.weighting import make_weighting
 from lantm.records import drop_retired
 
@@ -179,8 +181,19 @@ class Lantm(Model):
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], Carried]:
         """The controller's output at every step; the memory carried on starts at its oldest memory."""
-        outputs, path = self.layer.run_batch(self.embedding[inputs], schedule, carried, backend, noise)
+        outputs, path = self.layer.run_given(self._given(inputs, schedule, backend), schedule, carried, backend, noise)
         return outputs, Carried(path.state, *compact(path.memory, path.window))
+
+    def _given(
+        self, inputs: Int[Array, "time batch"], schedule: Schedule, backend: Backend
+    ) -> Float[Array, "time batch four_cells"]:
+        """The inputs' share of the controller's preactivations."""
+        controller = self.layer.controller
+        assert isinstance(controller, LstmController)
+        # Where most symbols occur more than once; with "scan" all of it can be differentiated twice.
+        if on_cpu() and self.embedding.shape[0] < inputs.size and backend != "scan":
+            return look_up(controller.inputs(self.embedding), inputs, schedule.steps)
+        return controller.inputs(self.embedding[inputs])
 
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer and what the heads did for it; read weights on request, since they grow with time^2."""

@@ -247,17 +247,29 @@ class LieAccess(eqx.Module):
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch size"], Path]:
         """The controller's output at every step of a batch, and what happened."""
-        schedule = self.writing(schedule)
         if not isinstance(self.controller, LstmController):
             if backend == "kernel":
                 raise LantmError("the kernels are for the LSTM controller: use the backend 'auto' or 'loops'")
             if noise is not None:
                 raise LantmError("noise is for the LSTM controller: a controller of one's own draws its own")
+            schedule = self.writing(schedule)
             return recur_with_controller(
                 self.access, self.policy, self.controller, self.heads, inputs, *carried, schedule
             )
+        return self.run_given(self.controller.inputs(inputs), schedule, carried, backend, noise)
+
+    def run_given(
+        self,
+        given: Float[Array, "time batch four_cells"],
+        schedule: Schedule,
+        carried: Carried,
+        backend: Backend = "auto",
+        noise: Noise | None = None,
+    ) -> tuple[Float[Array, "time batch cells"], Path]:
+        """`run_batch` of an LSTM, from its inputs' share of the preactivations."""
+        assert isinstance(self.controller, LstmController)
+        schedule = self.writing(schedule)
         weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
-        given = self.controller.inputs(inputs)
         if noise is not None:
             given = given + noise.scale * jax.random.normal(noise.key, given.shape, given.dtype)
         path = recur(

@@ -31,6 +31,7 @@ from lantm.machine.loops import get_row
 from lantm.machine.memory import Memory, Policy, Window
 from lantm.machine.reference import recur_by_scan
 from lantm.machine.state import Machinery, Path, Pulled, Schedule, State, Weights
+from lantm.machine.step_sums import Rows, summed_over_steps
 
 
 def recur(
@@ -134,20 +135,25 @@ def _recur_backward(machinery: Machinery, residuals: Any, cotangent: Path) -> An
     if machinery.kernels is not None and _is_of_hidden_states_alone(cotangent):
         d_hidden = _instantiate(cotangent.states.controller.hidden)
         pulled = _backward_by_kernels(machinery)(weights, saved, memory, window, schedule, d_hidden)
-        hidden = saved.hidden
-        joined = jnp.concatenate([saved.reading, hidden], axis=-1)
+        hidden = Rows(saved.hidden)
+        joined = Rows(jnp.concatenate([saved.reading, saved.hidden], axis=-1))
     else:
         if machinery.kernels is not None:
             saved = by_kernels.as_loops_save(saved)
         cotangent = cotangent._replace(window=None)  # type: ignore[arg-type]  # it is of integers
         cotangent = jax.tree.map(_instantiate, cotangent, is_leaf=_is_zero)
         pulled = _backward_by_loops(machinery)(weights, start, saved, memory, window, schedule, cotangent)
-        joined = saved.rows[:-1, :, : reading_size + cells]  # reading and hidden state before every step
-        hidden = saved.rows[1:, :, reading_size : reading_size + cells]
-    d_weights = Weights(
-        recurrent=jnp.einsum("tbi,tbj->ij", joined, pulled.preactivations),
-        heads=jnp.einsum("tbi,tbj->ij", hidden, pulled.emissions),
-        heads_bias=jnp.sum(pulled.emissions, axis=(0, 1)),
+        joined = Rows(saved.rows, 0, slice(reading_size + cells))  # reading and hidden state before every step
+        hidden = Rows(saved.rows, 1, slice(reading_size, reading_size + cells))
+    d_weights = summed_over_steps(
+        lambda joined, hidden, preactivations, emissions: Weights(
+            recurrent=jnp.einsum("tbi,tbj->ij", joined, preactivations),
+            heads=jnp.einsum("tbi,tbj->ij", hidden, emissions),
+            heads_bias=jnp.sum(emissions, axis=(0, 1)),
+        ),
+        (joined, hidden, Rows(pulled.preactivations), Rows(pulled.emissions)),
+        pulled.preactivations.shape[0],
+        schedule.steps,
     )
     # What was written has passed its cotangent on to the controller; the rest was there at the start.
     free = jnp.arange(memory.strengths.shape[1]) >= window.end

@@ -120,12 +120,20 @@ class Programs(Task):
         program = self._understand(text)
         read = [self.start, *map(self.alphabet.index, program.text)]
         answer = [*map(self.alphabet.index, reversed(str(program.answer))), self.end_of_output]
+        arrays = (
+            np.array([read + [self.end_of_input] * len(answer)], np.int32).T,
+            np.array([[self.end_of_output] * len(read) + answer], np.int32).T,
+            np.array([[False] * len(read) + [True] * len(answer)]).T,
+            np.int32(len(read) + len(answer)),
+            np.array([len(read)], np.int32),
+        )
+        inputs, targets, mask, steps, writes = jax.device_put(arrays)  # NumPy compiles nothing
         return Batch(
-            jnp.array([read + [self.end_of_input] * len(answer)]).T,
-            jnp.array([[self.end_of_output] * len(read) + answer]).T,
-            jnp.array([[False] * len(read) + [True] * len(answer)]).T,
-            jnp.array(len(read) + len(answer)),
-            jnp.array([len(read)]),
+            inputs,
+            targets,
+            mask,
+            steps,
+            writes,
             write_capacity=len(read),
             answer_capacity=len(answer),
         )

@@ -9,10 +9,12 @@ from typing import ClassVar, final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
 from lantm.batch import Batch
+from lantm.compiling import compiled_quickly
 from lantm.errors import LantmError
 from lantm.tasks.base import NOTHING, Count, HardKind, Task, check_text, hard_keys
 from lantm.tasks.lengths import Length
@@ -135,7 +137,7 @@ class SizedTask(Task):
         batch_size, room = symbols.shape
         lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
         together = jnp.ndim(length) == 0
-        batch: Batch = _lay_out(self, symbols, lengths, self.length_of_input(room), together)
+        batch: Batch = _compiled_lay_out(self, symbols, lengths, self.length_of_input(room), together)
         return batch
 
     def encode(self, text: str) -> Batch:
@@ -150,15 +152,23 @@ class SizedTask(Task):
                 f"{self.name} has problems up to length {self.longest_length:,}, not {length:,}: shorten it"
             )
         if not self.sizes_vary:
-            return self.layout(jnp.asarray([symbols]), length)
+            return self._lay_out_alone(symbols, length)
         nothing = [NOTHING] * (self.input_size(length) - len(symbols))
-        batch = _cut_to_size(self.layout(jnp.asarray([symbols + nothing]), length))
+        batch = _cut_to_size(self._lay_out_alone(symbols + nothing, length))
         answer = self.decode_answer(jax.device_get(batch.targets)[len(symbols) + 1 :, 0])
         if answer != self.expected(text):
             raise LantmError(
                 f"{self.name} has two answers to {reprlib.repr(text)}, {reprlib.repr(answer)} by output and "
                 f"{reprlib.repr(self.expected(text))} by expected: make them agree, within output_size"
             )
+        return batch
+
+    def _lay_out_alone(self, symbols: list[int], length: int) -> Batch:
+        """A batch of one problem with these input symbols, whose shape may be used once only."""
+        given = jax.device_put((np.array([symbols], np.int32), np.array([length], np.int32)))
+        longest = self.length_of_input(len(symbols))
+        lay_out = compiled_quickly(_lay_out, static_argnums=(0, 3, 4))
+        batch: Batch = lay_out(self, *given, longest, True)
         return batch
 
     @final
@@ -205,7 +215,6 @@ def _draw_hard(
     return jax.vmap(draw)(keys, lengths, kinds)
 
 
-@functools.partial(jax.jit, static_argnames=("task", "longest", "together"))
 def _lay_out(
     task: SizedTask,
     symbols: Int[Array, "batch input"],
@@ -246,6 +255,9 @@ def _lay_out(
     )
 
 
+_compiled_lay_out = jax.jit(_lay_out, static_argnums=(0, 3, 4))
+
+
 def _size(symbols: Int[Array, " room"], most: Int[Array, ""]) -> Int[Array, ""]:
     """The number of symbols before the first `NOTHING`, at most `most`."""
     ended = (symbols < 0) | (jnp.arange(symbols.size) >= most)
@@ -255,13 +267,8 @@ def _size(symbols: Int[Array, " room"], most: Int[Array, ""]) -> Int[Array, ""]:
 def _cut_to_size(batch: Batch) -> Batch:
     """A batch of one problem without the room for larger ones."""
     inputs, targets, mask, writes = jax.device_get((batch.inputs, batch.targets, batch.mask, batch.writes))
-    steps = int(writes[0] + mask.sum())  # NumPy compiles nothing for a new size
-    return Batch(
-        jnp.asarray(inputs[:steps]),
-        jnp.asarray(targets[:steps]),
-        jnp.asarray(mask[:steps]),
-        jnp.asarray(steps),
-        jnp.asarray(writes),
-        write_capacity=int(writes[0]),
-        answer_capacity=int(mask.sum()),
-    )
+    written, answered = int(writes[0]), int(mask.sum())  # NumPy compiles nothing for a new size
+    steps = written + answered
+    arrays = (inputs[:steps], targets[:steps], mask[:steps], np.int32(steps), writes)
+    inputs, targets, mask, run, writes = jax.device_put(arrays)
+    return Batch(inputs, targets, mask, run, writes, write_capacity=written, answer_capacity=answered)

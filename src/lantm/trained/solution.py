@@ -5,10 +5,15 @@ import dataclasses
 import jax
 import numpy as np
 
-from lantm.evaluation import predict
+from lantm.batch import Batch
+from lantm.compiling import compiled_quickly
+from lantm.devices import on_cpu
+from lantm.evaluation import Prediction, predict
 from lantm.evaluation.answer import LONG
-from lantm.machine import Model
+from lantm.machine import Backend, Model
 from lantm.tasks import Source, Task
+
+_SHORT = 1000  # steps: up to here a second loop takes longer to compile than it saves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,20 +40,25 @@ class Solution:
         return sum(one == other for one, other in zip(self.symbols, self.targets, strict=True))
 
 
-def _compiler_options(steps: int) -> dict[str, int]:
-    """It runs once: for few steps fast compilation is better than fast code, which a long run takes a sixth of.
+def _answered(model: Model, batch: Batch) -> Prediction:
+    """What the model answers to a problem that is answered once.
 
-    >>> _compiler_options(30), _compiler_options(200_002)
-    ({'xla_backend_optimization_level': 0}, {})
+    Few steps run for less time than they compile. A CPU compiles one loop for both reading and answering then, and
+    compiles it quickly.
     """
-    return {"xla_backend_optimization_level": 0} if steps < LONG else {}
+    steps = batch.inputs.shape[0]
+    if steps >= LONG:
+        prediction: Prediction = jax.jit(predict)(model, batch)
+    else:
+        backend: Backend = "scan" if steps <= _SHORT and on_cpu() else "auto"
+        prediction = compiled_quickly(predict, static_argnums=2)(model, batch, backend)
+    return prediction
 
 
 def solve(model: Model, source: Source, problem: str) -> Solution:
     """Runs a machine on a problem, as a person writes it."""
     batch = source.encode(problem)
-    program = jax.jit(predict, compiler_options=_compiler_options(batch.inputs.shape[0]))
-    given = jax.device_get(program(model, batch))
+    given = jax.device_get(_answered(model, batch))
     asked = given.mask[:, 0]
     symbols, targets = given.predicted[asked, 0].tolist(), given.targets[asked, 0].tolist()
     answering = np.asarray(batch.mask)[:, 0]

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
@@ -86,6 +85,8 @@ def train_batches(
 
 def _learn(lessons: Lessons, learner: Learner, data: PyTree, epoch: Int[Array, ""], at: Int[Array, ""]) -> Learner:
     """One step; one that is not finite changes no weights and is counted as skipped."""
+    import optax  # here, since commands that train nothing start sooner without it
+
     recipe = lessons.recipe
     given = lessons.take(data, learner.seed, epoch, at, learner.carried)
 

@@ -2,11 +2,10 @@
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.errors import LantmError
@@ -14,6 +13,9 @@ from lantm.evaluation import Score
 from lantm.records import drop_retired
 from lantm.tasks import Lengths
 from lantm.training.curriculum import Reached
+
+if TYPE_CHECKING:
+    import optax
 
 PATIENCE = 20
 """The number of consecutive steps without a finite gradient after which a seed counts as diverged."""
@@ -147,8 +149,10 @@ class Recipe:
         fixed = {"optimiser": "adagrad", "schedule": "validation", "plateau_start": 0, "validation_memory": 1}
         return {**fixed, "plateau_factor": factor, "test_every": 1, **values}
 
-    def transform(self) -> optax.GradientTransformation:
+    def transform(self) -> "optax.GradientTransformation":
         """Turns gradients into steps at learning rate 1. A gradient that is not finite is skipped and counted."""
+        import optax  # here, since commands that train nothing start sooner without it
+
         clip = optax.identity() if self.clip is None else optax.clip_by_global_norm(self.clip)
         if self.optimiser == "rmsprop":
             # The authors' rule: epsilon outside the root, an average that starts at zero.

@@ -1,6 +1,8 @@
 """The machines of a training: all before their first epoch, those of a checkpoint, and the best start of every seed."""
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +10,8 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Int
 
-from lantm.devices import compiled_once, device_mesh, place
+from lantm.compiling import quick_and_exact
+from lantm.devices import device_mesh, over_seeds, place
 from lantm.evaluation import rounded
 from lantm.machine import Model
 from lantm.randomness import SEEDS
@@ -27,13 +30,19 @@ def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh
     members, starts = experiment.members, experiment.recipe.starts
     seeds = [member.seed for member in members] or experiment.seed_numbers
     numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
-    initialise = compiled_once(begin, mesh, experiment.machine, material.lessons, source.vocabulary)
+    initialise = _initialiser(mesh, experiment.machine, material.lessons, source.vocabulary)
     learners: Learner = initialise(place(jnp.array(numbers, jnp.int32), mesh))
     if members:
         rate = experiment.recipe.learning_rate
         scales = [member.learning_rate / rate for member in members for _ in range(starts)]
         learners = learners._replace(rate_scale=place(jnp.array(scales, float), mesh))
     return learners
+
+
+@functools.lru_cache(maxsize=64)
+def _initialiser(mesh: Mesh, *settings: Any) -> Callable[..., Learner]:
+    """`begin` with these settings for all seeds; compiled quickly, it gives the same weights."""
+    return over_seeds(functools.partial(begin, *settings), mesh, compiler_options=quick_and_exact())
 
 
 def start_seed(seed: int, at: int) -> int:
@@ -56,7 +65,10 @@ def start_with(learners: Learner, model: Model, mesh: Mesh) -> Learner:
 def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> tuple[int, Learner, list[str]]:
     """The newest whole checkpoint of a run: its epoch, all machines, and warnings about newer ones that are damaged."""
     material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
-    like = jax.eval_shape(lambda: start(experiment, source, material, mesh))
+    seeds = jax.ShapeDtypeStruct((experiment.machines,), jnp.int32)
+    like = jax.eval_shape(
+        jax.vmap(functools.partial(begin, experiment.machine, material.lessons, source.vocabulary)), seeds
+    )
     check = functools.partial(check_origin, experiment=experiment, source=source, folder=folder.path)
     epoch, learners, warnings = folder.load_checkpoint(like, check)
     check_learners(learners, material.batches, folder.path)

@@ -1,0 +1,154 @@
+"""Products and sums over the steps of a run: on a CPU of those that were run, not of all that there is room for.
+
+A GPU does all at once in less time than it takes to begin several, and so does a CPU with few steps.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from lantm.devices import on_cpu
+from lantm.machine.loops import get_slices, put_slices
+
+Sum = TypeVar("Sum")
+
+_CHUNK = 16  # steps: a product of so many is as fast for each as one of all
+
+
+class Rows(NamedTuple):
+    """An array with a row per step: that of step t is `stack[t + offset, ..., columns]`.
+
+    It is described, not cut out: a loop would be given a copy of all of it.
+    """
+
+    stack: Array
+    offset: int = 0
+    columns: slice = slice(None)
+
+    def first(self, steps: int) -> Array:
+        """The rows of the first steps."""
+        return self.stack[self.offset : self.offset + steps, ..., self.columns]
+
+    def chunk(self, begin: Int[Array, ""]) -> Array:
+        """The rows of a chunk of steps."""
+        return get_slices(self.stack, begin + self.offset, _CHUNK, axis=0)[..., self.columns]
+
+
+def summed_over_steps(term: Callable[..., Sum], rows: Sequence[Rows], time: int, steps: Int[Array, ""]) -> Sum:
+    """What `term`, a sum over the steps of all its arguments, gives of `time` rows, which are zero from `steps` on."""
+    if not _in_chunks(time):
+        return term(*(part.first(time) for part in rows))
+
+    def add(chunk: Array, total: Sum) -> Sum:
+        first = jnp.minimum(chunk * _CHUNK, time - _CHUNK)
+        fresh = first + jnp.arange(_CHUNK) >= chunk * _CHUNK  # the last chunk may begin before the one before it ends
+
+        def taken(part: Rows) -> Array:
+            chosen = fresh.reshape(-1, *[1] * (part.stack.ndim - 1))
+            return jnp.where(chosen, part.chunk(first), jnp.zeros((), part.stack.dtype))
+
+        new: Sum = jax.tree.map(jnp.add, total, term(*map(taken, rows)))
+        return new
+
+    shapes = jax.eval_shape(lambda: term(*(part.first(_CHUNK) for part in rows)))
+    zero: Sum = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    total: Sum = lax.fori_loop(0, _chunks(steps), add, zero)
+    return total
+
+
+def _in_chunks(time: int) -> bool:
+    return on_cpu() and time > _CHUNK
+
+
+def _chunks(steps: Int[Array, ""]) -> Int[Array, ""]:
+    return -(-jnp.asarray(steps) // _CHUNK)
+
+
+def _each(product: Callable[[Array], Array], rows: Array, steps: Int[Array, ""], otherwise: Array) -> Array:
+    """The `product` of every row before `steps`, and `otherwise` in the rows after the last chunk."""
+
+    def fill(chunk: Array, filled: Array) -> Array:
+        first = jnp.minimum(chunk * _CHUNK, rows.shape[0] - _CHUNK)
+        return put_slices(filled, product(get_slices(rows, first, _CHUNK, axis=0)), first, axis=0)
+
+    filled: Array = lax.fori_loop(0, _chunks(steps), fill, otherwise)
+    return filled
+
+
+@jax.custom_vjp
+def linear(
+    weight: Float[Array, "inputs outputs"],
+    bias: Float[Array, " outputs"],
+    rows: Float[Array, "time batch inputs"],
+    steps: Int[Array, ""],
+) -> Float[Array, "time batch outputs"]:
+    """x W + b of every row before `steps`; those after it are zero, or nobody asks for theirs."""
+    time, batch, _ = rows.shape
+    if not _in_chunks(time):
+        return rows @ weight + bias
+
+    def of_some() -> Array:
+        otherwise = jnp.broadcast_to(bias, (time, batch, bias.size))
+        return _each(lambda x: x @ weight + bias, rows, steps, otherwise)
+
+    outputs: Array = lax.cond(_most(steps, time), lambda: rows @ weight + bias, of_some)
+    return outputs
+
+
+def _linear(weight: Array, bias: Array, rows: Array, steps: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+    return linear(weight, bias, rows, steps), (weight, rows, steps)
+
+
+def _linear_backward(given: tuple[Array, Array, Array], d: Array) -> tuple[Array, Array, Array, None]:
+    weight, rows, steps = given
+    time = rows.shape[0]
+
+    def sums(rows: Array, d: Array) -> tuple[Array, Array]:
+        return jnp.einsum("tbi,tbj->ij", rows, d), jnp.sum(d, axis=(0, 1))
+
+    def of_all() -> tuple[Array, Array, Array]:
+        return *sums(rows, d), d @ weight.T
+
+    def of_some() -> tuple[Array, Array, Array]:
+        d_rows = _each(lambda d: d @ weight.T, d, steps, jnp.zeros_like(rows))
+        return *summed_over_steps(sums, (Rows(rows), Rows(d)), time, steps), d_rows
+
+    if not _in_chunks(time):
+        return *of_all(), None
+    return *lax.cond(_most(steps, time), of_all, of_some), None
+
+
+def _most(steps: Int[Array, ""], time: int) -> Bool[Array, ""]:
+    """Whether so many steps are run that one product of all is faster than several."""
+    return 2 * jnp.asarray(steps) > time
+
+
+linear.defvjp(_linear, _linear_backward)
+
+
+@jax.custom_vjp
+def look_up(
+    table: Float[Array, "symbols size"], symbols: Int[Array, "time batch"], steps: Int[Array, ""]
+) -> Float[Array, "time batch size"]:
+    """The rows of `table` for all symbols; nothing may come back from rows from `steps` on."""
+    return table[symbols]
+
+
+def _look_up(table: Array, symbols: Array, steps: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+    return table[symbols], (table, symbols, steps)
+
+
+def _pull_back(given: tuple[Array, Array, Array], d_rows: Array) -> tuple[Array, None, None]:
+    table, symbols, steps = given
+
+    def gathered(d_rows: Array, symbols: Array) -> Array:
+        return jnp.zeros_like(table).at[symbols].add(d_rows)
+
+    return summed_over_steps(gathered, (Rows(d_rows), Rows(symbols)), symbols.shape[0], steps), None, None
+
+
+look_up.defvjp(_look_up, _pull_back)

@@ -1,0 +1,67 @@
+"""Products and sums over the steps that were run."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lantm.machine import step_sums
+from lantm.machine.step_sums import Rows, linear, look_up, summed_over_steps
+
+TIME, BATCH = 50, 3  # several chunks, the last of which overlaps the one before it
+
+
+@pytest.fixture(params=[0, 1, 16, 17, 40, TIME])
+def steps(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+def rows(key: int, size: int, steps: int, time: int = TIME) -> jax.Array:
+    drawn = jax.random.normal(jax.random.key(key), (time, BATCH, size))
+    return jnp.where(jnp.arange(time)[:, None, None] < steps, drawn, 0)
+
+
+def test_sums_are_those_of_all_rows(steps: int) -> None:
+    ours, theirs = rows(0, 7, steps, TIME + 1), rows(1, 4, steps)
+    product = lambda one, other: jnp.einsum("tbi,tbj->ij", one, other)  # noqa: E731
+    parts = (Rows(ours, 1, slice(2, 5)), Rows(theirs))
+    found = jax.jit(lambda steps: summed_over_steps(product, parts, TIME, steps))(jnp.asarray(steps))
+    np.testing.assert_allclose(found, product(ours[1:, :, 2:5], theirs), rtol=1e-5, atol=1e-5)
+
+
+def test_rows_of_a_table_and_their_gradient(steps: int) -> None:
+    table, pulled = jax.random.normal(jax.random.key(0), (5, 4)), rows(1, 4, steps)
+    symbols = jax.random.randint(jax.random.key(2), (TIME, BATCH), 0, 5)
+    found, pull = jax.vjp(lambda table: look_up(table, symbols, jnp.asarray(steps)), table)
+    expected, plain_pull = jax.vjp(lambda table: table[symbols], table)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(pull(pulled)[0], plain_pull(pulled)[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_linear_layer_and_its_gradients(steps: int, mapped: bool) -> None:
+    weights = jax.random.normal(jax.random.key(0), (2, 6, 4)), jax.random.normal(jax.random.key(1), (2, 4))
+    given, pulled = rows(2, 6, TIME), rows(3, 4, steps)
+
+    def by_chunks(weight: jax.Array, bias: jax.Array, given: jax.Array) -> jax.Array:
+        return linear(weight, bias, given, jnp.asarray(steps))
+
+    def both(weight: jax.Array, bias: jax.Array) -> list[jax.Array]:
+        found, pull = jax.vjp(by_chunks, weight, bias, given)
+        expected, plain_pull = jax.vjp(lambda weight, bias, given: given @ weight + bias, weight, bias, given)
+        before = (jnp.arange(TIME) < steps)[:, None, None]
+        differences = [before * (found - expected)]
+        return differences + [one - other for one, other in zip(pull(pulled), plain_pull(pulled), strict=True)]
+
+    run = jax.vmap(both) if mapped else lambda weight, bias: both(weight[0], bias[0])
+    for difference in jax.jit(run)(*weights):
+        np.testing.assert_allclose(difference, 0, atol=1e-4)
+
+
+def test_only_the_steps_that_were_run_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What costs time is not done: of rows that should be zero and are not, nothing is seen."""
+    wrong = jnp.ones((TIME, BATCH, 1))
+    found = summed_over_steps(lambda one: jnp.sum(one), (Rows(wrong),), TIME, jnp.asarray(5))
+    assert found == step_sums._CHUNK * BATCH
+    monkeypatch.setattr(step_sums, "on_cpu", lambda: False)
+    assert summed_over_steps(lambda one: jnp.sum(one), (Rows(wrong),), TIME, jnp.asarray(5)) == TIME * BATCH
