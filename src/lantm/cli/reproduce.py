@@ -100,11 +100,11 @@ def _reproduced(
 ) -> tuple[list[dict[str, Any]], Outcome]:
     """The results of all cells: stored ones are used, the others are trained."""
     results = chosen.out or pathlib.Path("runs/quick" if chosen.request.quick else "results")
-    folder = study.folder(chosen.runs, results)
+    folder = GridFolder(chosen.runs, results)
     engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)
     if chosen.again:
         for cell in cells:
-            folder.move_aside(cell.run_name, cell.name)
+            folder.move_aside(cell.run_name, cell.key)
     missing = [cell for cell in cells if cell.stored(folder) is None]
     for cell in missing:
         folder.check_run(cell.run_name, cell.experiment)

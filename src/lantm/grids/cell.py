@@ -74,6 +74,11 @@ class Cell(Job):
         return self.run_name.removeprefix("language-") + self.suffix + ("-hard" if self.request.hard else "")
 
     @property
+    def key(self) -> str:
+        """The name of its record, below the folder of all results: cells of several studies have different ones."""
+        return f"{self.study}/{self.name}"
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """The labels it is selected by: its task, its model, and further ones."""
         return {"task": self.experiment.task, "model": self.experiment.model, **self.extra}
@@ -91,7 +96,7 @@ class Cell(Job):
 
     def stored(self, folder: GridFolder) -> Record | None:
         """The stored result, if it belongs to this cell and there is no newer training."""
-        record = folder.record(self.name)
+        record = folder.record(self.key)
         if record is None or not self.matches(record):
             return None
         run = folder.run(self.run_name)
@@ -159,7 +164,7 @@ class Cell(Job):
             recipe = experiment.recipe
             problems = trained.epoch * recipe.batches * recipe.batch_size * experiment.machines
             record["problems_a_second"] = round(problems / max(run.seconds, 1e-3), 1)
-        return {self.name: record}
+        return {self.key: record}
 
     def _scored(self, trained: Trained, history: History) -> tuple[list[Row], list[Row]]:
         """The rows of the best weights and of the last ones. The best seed is selected on other problems.

@@ -24,6 +24,11 @@ class Job(abc.ABC):
         """The name of its run folder. Jobs with the same training share it."""
 
     @property
+    def key(self) -> str:
+        """What tells it from all other jobs of a grid."""
+        return self.run_name
+
+    @property
     def for_people(self) -> bool:
         """Whether recordings and a report page are made besides the figures."""
         return False
