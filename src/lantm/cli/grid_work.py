@@ -57,12 +57,12 @@ def do_jobs(
     minutes: float | None,
     detailed: bool = False,
     done: int = 0,
-    also: Tell = lambda event: None,
+    also: Sequence[Tell] = (),
 ) -> Outcome:
     """Runs jobs until they are done, the time is over or Ctrl-C.
 
     `detailed` shows every test of a training, `done` is the number of jobs of the grid that were done before, and
-    `also` is told of every event.
+    `also` are told of every event.
     """
     ending = None if minutes is None else time.monotonic() + 60 * minutes
     states: dict[str, str] = {}
@@ -73,7 +73,8 @@ def do_jobs(
         def tell(event: Event) -> None:
             states[event.job.key] = event.state
             display.update(event)
-            also(event)
+            for other in also:
+                other(event)
 
         engine.run(jobs, folder, tell, lambda: interrupted() or (ending is not None and time.monotonic() >= ending))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lantm.errors import LantmError
-from lantm.evaluation import SOLVED, Measured, best_seed, choosing, reporting
+from lantm.evaluation import SOLVED, Measured, ProblemExaminer, best_seed, choosing, reporting
 from lantm.evaluation.examiner import BATCH
 from lantm.files import file_name
 from lantm.grids.comparison import beside_the_paper
@@ -21,7 +21,7 @@ from lantm.provenance import provenance
 from lantm.tasks import Task, Text
 from lantm.trained import Trained, lengths_or_parts, usual_name
 from lantm.trained.promotion import CHOOSING_PROBLEMS
-from lantm.training import Experiment, History, Row, score_row
+from lantm.training import Experiment, History, Learner, Row, score_row
 from lantm.training.rows import read_rows
 
 _LAST_OF_ALL = 16  # the largest scale with as many problems as were asked for
@@ -130,6 +130,17 @@ class Cell(Job):
         short = tuple(scale for scale in self.scales if scale <= _LAST_OF_ALL)
         together = [(short, self.request.problems)] if short or not self.scales else []
         return together + [((scale,), self.problems_at(scale)) for scale in self.scales if scale > _LAST_OF_ALL]
+
+    def compile(self) -> Learner:
+        untrained, source = super().compile(), self.experiment.source()
+        if isinstance(source, Task):  # the tests of a text are those of its training
+            for at, (scales, problems) in enumerate(self._tests()):
+                tests = lengths_or_parts(source, scales, hard=self.hard)
+                examiner = ProblemExaminer(source, tests, self.experiment.seeds, min(problems, BATCH))
+                draws = [reporting(problems), *([] if at else [choosing(min(CHOOSING_PROBLEMS, problems))])]
+                for draw in draws:
+                    examiner.compile(untrained.model, untrained.seed, draw)
+        return untrained
 
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
         """One record: its rows, configuration and tests, and where it was trained and scored."""

@@ -19,9 +19,7 @@ from lantm.training import ModelName
 
 ALL = "all"
 """The name of all of them together."""
-SUMMARY = (
-    "all tables of the paper, with all the recipes of the documentation, on one page; language where --data is given"
-)
+SUMMARY = "all tables of the paper by all recipes of the documentation, on one page; language if --data is given"
 QUICK_TASK = "copy"
 """Of the sequence tasks, the one in a quick version, unless others are chosen."""
 LAST: ModelName = "lstm"
@@ -75,6 +73,8 @@ def cells_of_all(request: Request, command: str = "") -> list[Cell]:
     cells = [
         cell for part, found in zip(parts, known, strict=True) for cell in _selected(part, request, *found, command)
     ]
+    if not cells:
+        raise LantmError("--only and --models choose no cell together: leave one out")
     first = {cell.run_name: at for at, cell in reversed(list(enumerate(cells)))}
     return sorted(cells, key=lambda cell: (cell.experiment.model == LAST, first[cell.run_name]))
 
@@ -86,7 +86,8 @@ def _asked_of(part: Part, request: Request) -> Request:
 def _known(part: Part, request: Request) -> tuple[list[str], list[str]]:
     """The models of a part, and all other labels of its rows."""
     models, others = labels_of(part.study.cells(_asked_of(part, request)))
-    return [model for model in models if not part.models or model in part.models], sum(others.values(), [])
+    known = [model for model in models if not part.models or model in part.models]
+    return known, [label for kind in others.values() for label in kind]
 
 
 def _selected(part: Part, request: Request, models: Sequence[str], names: Sequence[str], command: str) -> list[Cell]:
