@@ -36,8 +36,10 @@ class GridDisplay:
         self._states = {job.key: Event(job, "waiting") for job in jobs}
         self._lines = {job.key: TestLines(job.experiment) for job in jobs if detailed}
         self._done = done
-        self._first: dict[str, tuple[float, float]] = {}  # the share of a job's training at its first event, and when
-        self._last: dict[str, float] = {}  # the time of its last event
+        # The times of first events; of the first progress, if it is told, with the share done by then; of last events.
+        self._started: dict[str, float] = {}
+        self._first: dict[str, tuple[float, float]] = {}
+        self._last: dict[str, float] = {}
         self._began = self._said = time.monotonic()
         self._live = Live(console=console, transient=True, refresh_per_second=2, get_renderable=self.table)
         self._shown = console.is_terminal and bool(jobs)
@@ -58,8 +60,12 @@ class GridDisplay:
         key, name = event.job.key, event.job.run_name
         before = self._states[key].state
         now = self._last[key] = time.monotonic()
-        # On other machines a job may be done before it is heard of.
-        self._first.setdefault(key, (_share(event), now) if event.state == "running" else (0.0, self._began))
+        if key not in self._started:
+            # On other machines a job may be done before it is heard of.
+            share, self._started[key] = (_share(event), now) if event.state == "running" else (0.0, self._began)
+            self._first[key] = share, self._started[key]
+        elif event.progress is not None and self._first[key][1] == self._started[key]:
+            self._first[key] = _share(event), now
         self._states[key] = event
         if event.progress is not None and key in self._lines:
             for line in self._lines[key].of(event.progress):
@@ -91,12 +97,13 @@ class GridDisplay:
         for key, event in self._states.items():
             if event.state == "failed":
                 continue
-            before, began = self._first.get(key, (0.0, now))
+            started = self._started.get(key, now)
             until = now if event.state == "running" else self._last.get(key, now)
+            before, began = self._first.get(key, (0.0, now))
             shared = event.job.run_name in trainings
             trainings.add(event.job.run_name)
             problems = 0 if shared else event.job.problems
-            works.append(Work(_kind(event.job), problems, before, _share(event), until - began))
+            works.append(Work(_kind(event.job), problems, before, _share(event), until - began, began - started))
         return seconds_left(works, now - self._began)
 
     def table(self) -> Table:

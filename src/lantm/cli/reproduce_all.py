@@ -14,7 +14,7 @@ from lantm.grids import Cell, Event, Request
 from lantm.grids.account import ACCOUNT, Account
 from lantm.grids.engine import Tell
 from lantm.grids.studies import STUDIES
-from lantm.grids.studies.whole import PARTS, QUICK_TASK
+from lantm.grids.studies.whole import QUICK, tables_of
 from lantm.interrupt import saved_at_the_end
 from lantm.provenance import provenance
 from lantm.report import plain_table
@@ -27,8 +27,8 @@ Records = Mapping[str, Mapping[str, Any]]
 def say_what_is_left_out(console: Console, request: Request) -> None:
     """A line for what the request leaves out without having said so."""
     if request.quick:
-        task = "" if request.only else f", and of the sequence tasks {QUICK_TASK}"
-        say(console, f"Of every table the recipe paper{task}.")
+        rows = "" if request.only else f", and of its rows {', '.join(QUICK)}"
+        say(console, f"Of every table the recipe paper{rows}.")
     if request.folder is None:
         say(console, "language is left out: it needs a text, --data FOLDER (lantm reproduce language says which).")
 
@@ -61,7 +61,7 @@ def write_summary(runs: pathlib.Path, results: pathlib.Path, cells: Sequence[Cel
             STUDIES[study].summary,
             [CellResult(list(cell.labels.values()), found.get(cell.key)) for cell in alike],
         )
-        for (study, recipe), alike in _tables(cells).items()
+        for (study, recipe), alike in tables_of(cells).items()
     ]
     path = runs / (f"{pathlib.Path(SUMMARY).stem}-quick.html" if quick else SUMMARY)
     write_whole(path, summary_page(tables, _facts(results, cells), quick).encode())
@@ -75,21 +75,13 @@ def show_counts(console: Console, cells: Sequence[Cell], found: Records) -> None
         table.add_column(name, no_wrap=True)
     for name in ("cells done", "at least the paper's", "minutes"):
         table.add_column(name, justify="right")
-    for (study, recipe), alike in _tables(cells).items():
+    for (study, recipe), alike in tables_of(cells).items():
         records = [found[cell.key] for cell in alike if cell.key in found]
         verdicts = [row["pass"] for record in records for row in record["rows"] if row["pass"] is not None]
         seconds = sum(record["training_seconds"] + record["scoring_seconds"] for record in records)
         done, passed = f"{len(records)} of {len(alike)}", f"{sum(verdicts)} of {len(verdicts)}" if verdicts else ""
         table.add_row(study, recipe, done, passed, f"{seconds / 60:.1f}")
     console.print(table)
-
-
-def _tables(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
-    """The cells of every study by recipe, in the order of the tables."""
-    found: dict[tuple[str, str], list[Cell]] = {(part.study.name, part.recipe): [] for part in PARTS}
-    for cell in cells:
-        found[cell.study, cell.experiment.recipe_name].append(cell)
-    return {names: alike for names, alike in found.items() if alike}
 
 
 def _facts(results: pathlib.Path, cells: Sequence[Cell]) -> dict[str, Any]:

@@ -12,15 +12,17 @@ class Work(NamedTuple):
     problems: int
     """Of the whole training."""
     before: float
-    """The share of it that earlier processes did."""
+    """The share of it that was done when its time began to be taken."""
     done: float
     """The share that is done."""
     seconds: float
-    """The time that it took in this process."""
+    """The time since then."""
+    start: float = 0.0
+    """The time before: programs are compiled, and called once."""
 
     @property
     def trained(self) -> float:
-        """The problems of this process."""
+        """The problems whose time is known."""
         return self.problems * max(0.0, self.done - self.before)
 
 
@@ -32,10 +34,14 @@ def seconds_left(works: Sequence[Work], elapsed: float) -> float:
     >>> seconds_left([Work(("lstm",), 1000, 0.0, 0.1, 60.0), Work(("lstm",), 1000, 0.0, 0.0, 0.0)], 60.0)
     1140.0
     """
-    spent = sum(work.seconds for work in works)
-    if not spent or not elapsed:
+    spent = sum(work.start + work.seconds for work in works)
+    starts = [work.start for work in works if work.start]
+    if not spent or not elapsed or not any(work.trained for work in works):
         return 0.0
     left = sum(work.problems * (1 - work.done) * _seconds_a_problem(works, work.kind) for work in works)
+    if starts:
+        waiting = [work for work in works if work.problems and not work.start and not work.seconds]
+        left += len(waiting) * sum(starts) / len(starts)
     return left * min(1.0, elapsed / spent)
 
 

@@ -20,8 +20,8 @@ from lantm.training import ModelName
 ALL = "all"
 """The name of all of them together."""
 SUMMARY = "all tables of the paper by all recipes of the documentation, on one page; language if --data is given"
-QUICK_TASK = "copy"
-"""Of the sequence tasks, the one in a quick version, unless others are chosen."""
+QUICK = ("copy", "as-it-is", "no-gate-bias", "all")
+"""The rows of a quick version, unless others are chosen: a task, two variations, and all kinds of programs."""
 LAST: ModelName = "lstm"
 """The model whose rows come last, since they take as long as all others together."""
 
@@ -79,6 +79,14 @@ def cells_of_all(request: Request, command: str = "") -> list[Cell]:
     return sorted(cells, key=lambda cell: (cell.experiment.model == LAST, first[cell.run_name]))
 
 
+def tables_of(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
+    """The cells of every study by recipe, in the order of the tables."""
+    found: dict[tuple[str, str], list[Cell]] = {(part.study.name, part.recipe): [] for part in PARTS}
+    for cell in cells:
+        found[cell.study, cell.experiment.recipe_name].append(cell)
+    return {names: alike for names, alike in found.items() if alike}
+
+
 def _asked_of(part: Part, request: Request) -> Request:
     return dataclasses.replace(request, recipe=part.recipe, only=(), models=())
 
@@ -92,9 +100,8 @@ def _known(part: Part, request: Request) -> tuple[list[str], list[str]]:
 
 def _selected(part: Part, request: Request, models: Sequence[str], names: Sequence[str], command: str) -> list[Cell]:
     """The cells of a part that are asked for; none if it has none of the models, or none of the names."""
-    only = tuple(name for name in request.only if name in names)
-    if request.quick and not request.only and QUICK_TASK in names:
-        only = (QUICK_TASK,)
+    asked_names = request.only or (QUICK if request.quick else ())
+    only = tuple(name for name in asked_names if name in names)
     chosen = tuple(model for model in models if not request.models or model in request.models)
     if not chosen or (request.only and not only):
         return []
