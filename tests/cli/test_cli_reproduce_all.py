@@ -62,8 +62,8 @@ def test_stopped_continued_and_shown(lantm, runs: pathlib.Path, monkeypatch: pyt
     assert "sizes copy lantm-invnorm translation paper [3/3]" in lines[-1]
     assert said.out.endswith("every cell beside the paper's: runs/reproduce/summary.html\n")
     assert [line.split() for line in said.out.splitlines() if line.startswith((" sizes", " lengths"))] == [
-        [*"sizes paper 2 of 2 2 of 4".split(), *_minutes(KEYS[0], KEYS[2])],
-        [*"lengths paper 1 of 1".split(), *_minutes(KEYS[1])],
+        [*["sizes", "paper", "2", "of", "2", "2", "of", "4"], *_minutes(KEYS[0], KEYS[2])],
+        [*["lengths", "paper", "1", "of", "1"], *_minutes(KEYS[1])],
     ]
     account = json.loads(pathlib.Path("results/reproduce-all.json").read_text())
     assert (account["complete"], account["cells"]) == (True, KEYS)
@@ -95,7 +95,10 @@ def _check_page(path: pathlib.Path, rows: list[dict[str, object]]) -> None:
     assert [row["paper"] for row in shown] == ["0/0", "100/100"] * 2
     assert [row["cell"] for row in shown] == ["copy InvNorm usual"] * 2 + ["copy InvNorm small"] * 2
     assert shown[0]["solved"] == f"{rows[0]['solved']} of 4"
-    assert {"command", "time", "device", "commit"} <= dict(data["facts"]).keys()
+    facts = dict(data["facts"])
+    assert {"command", "time", "trained on", "page written"} <= facts.keys()
+    trained = {json.loads(pathlib.Path("results", f"{key}.json").read_text())["trained"].get("device") for key in KEYS}
+    assert facts["trained on"] == "; ".join(sorted(filter(None, trained))), "not where the page was written"
 
 
 def test_a_quick_one_is_kept_apart(lantm, runs: pathlib.Path) -> None:

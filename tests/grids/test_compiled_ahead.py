@@ -37,9 +37,7 @@ def test_a_cell_compiles_nothing_more(bench: Bench, compiled: list[str]) -> None
     assert len(compiled) == before
 
 
-def test_one_of_a_text_neither(
-    text_experiment: Callable[..., Experiment], compiled: list[str], bench: Bench
-) -> None:
+def test_one_of_a_text_neither(text_experiment: Callable[..., Experiment], compiled: list[str], bench: Bench) -> None:
     (cell,) = Study("texts", "", lambda request: [Cell(text_experiment(), {}, request)]).selected(Request(bare=True))
     cell.compile()
     before = len(compiled)

@@ -1,5 +1,6 @@
 """All tables of the paper: which cells, in which order, and what may be chosen of them."""
 
+import itertools
 import pathlib
 
 import pytest
@@ -40,7 +41,7 @@ def test_their_order() -> None:
     assert models == sorted(models)
     assert sum(models) == 7
     names = [cell.run_name for cell in cells]
-    changes = sum(one != other for one, other in zip(names, names[1:], strict=False))
+    changes = sum(one != other for one, other in itertools.pairwise(names))
     assert changes == len(set(names)) - 1
     shared = {cell.study for cell in cells if cell.run_name == "copy-lantm-invnorm-paper"}
     assert shared == {"sequences", "generalisation", "tweaks"}

@@ -53,7 +53,7 @@ def test_what_it_says(text: str) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_draws_itself_on_every_screen(open_page: Callable[..., Opened], text: str, dark: bool) -> None:
-    page = open_page(text, dark=dark)
+    page = open_page(text, dark=dark, drawn=".tile")
     shown = page.page.locator("main").inner_text()
     for words in ("99.9/100.0", "missed", "not done yet", "2 of 3", f"copy LSTM {HOSTILE}", "123.46"):
         assert words in shown

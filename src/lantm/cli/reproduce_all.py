@@ -64,7 +64,7 @@ def write_summary(runs: pathlib.Path, results: pathlib.Path, cells: Sequence[Cel
         for (study, recipe), alike in tables_of(cells).items()
     ]
     path = runs / (f"{pathlib.Path(SUMMARY).stem}-quick.html" if quick else SUMMARY)
-    write_whole(path, summary_page(tables, _facts(results, cells), quick).encode())
+    write_whole(path, summary_page(tables, _facts(results, cells, found), quick).encode())
     return path
 
 
@@ -84,13 +84,16 @@ def show_counts(console: Console, cells: Sequence[Cell], found: Records) -> None
     console.print(table)
 
 
-def _facts(results: pathlib.Path, cells: Sequence[Cell]) -> dict[str, Any]:
-    """What the page says of where its figures come from."""
+def _facts(results: pathlib.Path, cells: Sequence[Cell], found: Records) -> dict[str, Any]:
+    """What the page says of where its figures come from; they need not be of this process."""
     facts: dict[str, Any] = {"command": cells[0].command}
     with contextlib.suppress(FileNotFoundError):  # nothing was trained: all was stored before
         account = read_json_object(results / ACCOUNT)
         facts["time"] = f"{account['total_seconds'] / 60:.1f} min"
         busy = account["gpu_busy_percent"]
         facts["GPU busy"] = None if busy is None else f"{busy:.0f}% of it"
-    origin = provenance()
-    return facts | {name: origin[name] for name in ("device", "commit", "lantm", "date")}
+    origins = [record["trained"] for record in found.values()]
+    for name, key in (("trained on", "device"), ("at commit", "commit"), ("by lantm", "lantm")):
+        values = sorted({str(origin[key]) for origin in origins if origin.get(key)})
+        facts[name] = f"{len(values)} different ones" if len(values) > 3 else "; ".join(values) or None
+    return facts | {"page written": provenance()["date"]}
