@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from lantm.grids import Cell, Event, InProcess, Request, Study
+from lantm.grids import Cell, Event, GridFolder, InProcess, Request, Study
 from lantm.training import Experiment
 
 NAME = "copy-lantm-invnorm-paper"
@@ -45,7 +45,7 @@ class Bench:
         self.experiment = experiment
         self.request = Request(problems=64, bare=True)  # pages take longer than all else
         self.study = Study("small", "a small one", self.cells)
-        self.folder = self.study.folder(folder / "runs", folder / "results")
+        self.folder = GridFolder(folder / "runs", folder / "results")
         self.run = folder / "runs" / "runs" / NAME
         self.file = folder / "results" / "small" / f"{NAME}.json"
 
@@ -65,7 +65,7 @@ class Bench:
         """Takes the stored record, or does what is missing; the record that there is in the end."""
         watch, cell = watch or Watch(), self.cell
         if again:
-            self.folder.move_aside(cell.run_name, cell.name)
+            self.folder.move_aside(cell.run_name, cell.key)
         if cell.stored(self.folder) is None:
             InProcess().run([cell], self.folder, watch.events.append, watch.stop)
         return cell.stored(self.folder)

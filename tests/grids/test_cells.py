@@ -12,7 +12,7 @@ import pytest
 from small_study import NAME, Bench, Watch
 
 from lantm.evaluation import ProblemExaminer, best_seed, choosing, reporting
-from lantm.grids import Cell, InProcess, Request, Study, from_zoo
+from lantm.grids import Cell, GridFolder, InProcess, Request, Study, from_zoo
 from lantm.tasks import Corpus
 from lantm.trained import load_run, promote, zoo
 from lantm.training import Experiment, RunFolder
@@ -156,7 +156,7 @@ def test_a_cell_of_a_text(
     """Trained, interrupted and stored as one of a task; validation chooses the seed whose test is reported."""
     figures = {"validation": {"perplexity": 1000}, "test": {"perplexity": 1}}
     study = Study("texts", "", lambda request: [Cell(text_experiment(), figures, request)])
-    folder = study.folder(tmp_path / "runs", tmp_path / "results")
+    folder = GridFolder(tmp_path / "runs", tmp_path / "results")
     (cell,) = study.selected(Request(bare=True))
     assert (cell.run_name, cell.name) == ("language-lantm-invnorm", "lantm-invnorm")
     watch = Watch(stops_after=2)

@@ -1,5 +1,6 @@
 """Ray: the same records as in this process, also when workers die. `benchmarks.reliability` removes nodes too."""
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -171,3 +172,12 @@ def test_what_the_cluster_does_not_have(
         monkeypatch.setattr(ray_engine, "load_ray", lambda actor=actor: actor)
         with pytest.raises(LantmError, match=words):
             engine.run([], GridFolder(tmp_path), lambda event: None, lambda: False)
+
+
+def test_jobs_that_share_a_training_take_turns(bench: Bench) -> None:
+    """A run folder admits one process at a time; others would wait for it in vain."""
+    first, second = bench.cell, dataclasses.replace(bench.cell, study="further")
+    other = dataclasses.replace(bench.cell, varied="other")
+    assert ray_engine._apart([first, second, other], []) == [first, other]
+    assert ray_engine._apart([second], [first, other]) == []
+    assert ray_engine._apart([second], [other]) == [second]

@@ -31,7 +31,7 @@ def open_page(browser: Any, tmp_path: pathlib.Path) -> Iterator[Callable[..., Op
     opened: list[tuple[Opened, str]] = []
     contexts = []
 
-    def open_it(text: str, dark: bool = False) -> Opened:
+    def open_it(text: str, dark: bool = False, drawn: str = ".cell") -> Opened:
         path = tmp_path / "page.html"
         path.write_text(text, encoding="utf-8")
         context = browser.new_context(
@@ -40,7 +40,7 @@ def open_page(browser: Any, tmp_path: pathlib.Path) -> Iterator[Callable[..., Op
         contexts.append(context)
         page = Opened(context.new_page())
         page.page.goto(path.as_uri())
-        page.page.locator(".cell").first.wait_for()
+        page.page.locator(drawn).first.wait_for()
         page.settle()
         opened.append((page, path.as_uri()))
         return page

@@ -23,7 +23,7 @@ COMMANDS = {
     "view": "a page that shows machines at work, step by step, to be opened from disk",
     "trace": "draw what a machine does with a problem or a text: keys, gates, answer",
     "video": "watch a machine learn: one frame per epoch, as GIF or MP4",
-    "reproduce": "a table of the paper, ours beside theirs, pass or fail",
+    "reproduce": "a table of the paper, or all of them, ours beside theirs, pass or fail",
     "sweep": "a grid of experiments, on one machine or many, interrupted and resumed at will",
     "zoo": "the trained machines that ship with the package",
     "info": "tasks, models, geometries and recipes; the parameters of a model",

@@ -12,6 +12,7 @@ from lantm.cli import COMMANDS
 from lantm.cli.parse import parse
 from lantm.geometry import GEOMETRIES
 from lantm.grids.studies import STUDIES
+from lantm.grids.studies.whole import ALL
 from lantm.machine import WEIGHTINGS
 from lantm.paper import RECIPES
 from lantm.tasks import TASKS, Text
@@ -68,7 +69,7 @@ def words(command: str) -> list[str]:
         "train": tasks,
         "info": [*tasks, *zoo.names()],
         "check": [*TASKS, *GEOMETRIES],
-        "reproduce": list(STUDIES),
+        "reproduce": [*STUDIES, ALL],
         "zoo": ["add"],
         "completion": list(get_args(Shell)),
     }

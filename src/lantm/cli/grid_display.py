@@ -14,7 +14,8 @@ from rich.text import Text
 
 from lantm.cli.output import say
 from lantm.cli.progress import TestLines
-from lantm.grids import Event, Job, Sweep
+from lantm.cli.time_left import Work, seconds_left
+from lantm.grids import Cell, Event, Job, Sweep
 from lantm.report import plain_table
 
 _QUIET = 30.0  # seconds without a line, in a file or a pipe
@@ -26,12 +27,19 @@ _STYLES = {"running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "
 class GridDisplay:
     """A live table on a terminal; in a file or a pipe, a line for each job that begins or ends, and now and then."""
 
-    def __init__(self, console: Console, jobs: Sequence[Job], detailed: bool = False):
-        """Nothing is shown before it is entered; `detailed` also shows a line for every test of a training."""
+    def __init__(self, console: Console, jobs: Sequence[Job], detailed: bool = False, done: int = 0):
+        """Nothing is shown before it is entered.
+
+        `detailed` also shows a line for every test of a training. `done` jobs of the grid were done before.
+        """
         self._console = console
-        self._states = {job.run_name: Event(job, "waiting") for job in jobs}
-        self._lines = {job.run_name: TestLines(job.experiment) for job in jobs if detailed}
-        self._first: dict[str, int] = {}  # the epoch of a job at its first event
+        self._states = {job.key: Event(job, "waiting") for job in jobs}
+        self._lines = {job.key: TestLines(job.experiment) for job in jobs if detailed}
+        self._done = done
+        # The times of first events; of the first progress, if it is told, with the share done by then; of last events.
+        self._started: dict[str, float] = {}
+        self._first: dict[str, tuple[float, float]] = {}
+        self._last: dict[str, float] = {}
         self._began = self._said = time.monotonic()
         self._live = Live(console=console, transient=True, refresh_per_second=2, get_renderable=self.table)
         self._shown = console.is_terminal and bool(jobs)
@@ -49,45 +57,60 @@ class GridDisplay:
 
     def update(self, event: Event) -> None:
         """Shows an event."""
-        name = event.job.run_name
-        before = self._states[name].state
-        self._first.setdefault(name, event.epoch if event.state == "running" else 0)
-        self._states[name] = event
-        if event.progress is not None and name in self._lines:
-            for line in self._lines[name].of(event.progress):
+        key, name = event.job.key, event.job.run_name
+        before = self._states[key].state
+        now = self._last[key] = time.monotonic()
+        if key not in self._started:
+            # On other machines a job may be done before it is heard of.
+            share, self._started[key] = (_share(event), now) if event.state == "running" else (0.0, self._began)
+            self._first[key] = share, self._started[key]
+        elif event.progress is not None and self._first[key][1] == self._started[key]:
+            self._first[key] = _share(event), now
+        self._states[key] = event
+        if event.progress is not None and key in self._lines:
+            for line in self._lines[key].of(event.progress):
                 self._say(line)
         if event.message or event.state != before:
             message = f": {event.message}" if event.message else ""
             seconds = int(self.left())
             left = f" (about {timedelta(seconds=seconds)} left)" if event.state == "done" and seconds else ""
-            count = sum(one.state == "done" for one in self._states.values())
-            counted = f"[{count}/{len(self._states)}]"
-            self._say(f"{event.state:<8}{name}, {describe(event.job)}{message} {counted}{left}")
+            count = self._done + sum(one.state == "done" for one in self._states.values())
+            counted = f"[{count}/{self._done + len(self._states)}]"
+            self._say(f"{event.state:<8}{name}, {self._described(event.job)}{message} {counted}{left}")
         elif not self._shown and event.state == "running" and time.monotonic() - self._said > _QUIET:
             left = f" (about {timedelta(seconds=int(self.left()))} left)" if self.left() else ""
             self._say(f"running {name}: epoch {event.epoch} of {event.job.experiment.recipe.epochs}{left}")
+
+    def _described(self, job: Job) -> str:
+        """A job in a few words, with its study if there are several."""
+        studies = {_study(event.job) for event in self._states.values()}
+        return " ".join(filter(None, (_study(job) if len(studies) > 1 else "", describe(job))))
 
     def _say(self, line: str) -> None:
         self._said = time.monotonic()
         say(self._console, line)
 
     def left(self) -> float:
-        """Estimated seconds left, at the speed since the start."""
-        done = todo = 0.0
-        for name, event in self._states.items():
-            epochs, problems = event.job.experiment.recipe.epochs, event.job.problems
-            share = {"waiting": 0.0, "running": event.epoch / epochs, "stopped": event.epoch / epochs}.get(
-                event.state, 1.0
-            )
-            if event.state != "failed":
-                done += problems * max(0.0, share - self._first.get(name, 0) / epochs)
-            todo += problems * (1 - share)
-        return todo * (time.monotonic() - self._began) / done if done else 0.0
+        """Estimated seconds left, at the speed so far; a training that several jobs share counts once."""
+        now, works = time.monotonic(), []
+        trainings: set[str] = set()
+        for key, event in self._states.items():
+            if event.state == "failed":
+                continue
+            started = self._started.get(key, now)
+            until = now if event.state == "running" else self._last.get(key, now)
+            before, began = self._first.get(key, (0.0, now))
+            shared = event.job.run_name in trainings
+            trainings.add(event.job.run_name)
+            problems = 0 if shared else event.job.problems
+            works.append(Work(_kind(event.job), problems, before, _share(event), until - began, began - started))
+        return seconds_left(works, now - self._began)
 
     def table(self) -> Table:
         """The jobs, running ones first, with the number in each state."""
         events = sorted(self._states.values(), key=lambda event: _ORDER.index(event.state))
         counts = {state: sum(event.state == state for event in events) for state in _ORDER}
+        counts["done"] += self._done
         title = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
         left = f", about {timedelta(seconds=int(self.left()))} left" if self.left() else ""
         table = Table(title=Text(title + left), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -97,7 +120,7 @@ class GridDisplay:
             experiment = event.job.experiment
             table.add_row(
                 Text(event.job.run_name[-12:]),
-                Text(describe(event.job)),
+                Text(self._described(event.job)),
                 str(experiment.seeds),
                 f"{event.epoch}/{experiment.recipe.epochs}",
                 Text(event.state, style=_STYLES[event.state]),
@@ -105,6 +128,24 @@ class GridDisplay:
         if len(events) > _ROWS:
             table.add_row(Text("..."), Text(f"and {len(events) - _ROWS} more"))
         return table
+
+
+def _share(event: Event) -> float:
+    """The share of a job's training that is done."""
+    if event.state in ("done", "waiting"):
+        return float(event.state == "done")
+    epoch, progress = float(event.epoch), event.progress
+    if progress is not None:  # that of the epoch it is in
+        epoch += progress.batch / progress.batches - 1
+    return epoch / event.job.experiment.recipe.epochs
+
+
+def _study(job: Job) -> str:
+    return job.study if isinstance(job, Cell) else ""
+
+
+def _kind(job: Job) -> tuple[str, ...]:
+    return job.experiment.model, job.experiment.recipe_name, job.experiment.task
 
 
 def describe(job: Job) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from lantm.cli.grid_display import GridDisplay
 from lantm.errors import LantmError
 from lantm.grids import Engine, Event, GridFolder, InProcess, Job
+from lantm.grids.engine import Tell
 from lantm.interrupt import interruptible
 
 EngineName = Literal["local", "ray"]
@@ -55,21 +56,29 @@ def do_jobs(
     console: Console,
     minutes: float | None,
     detailed: bool = False,
+    done: int = 0,
+    also: Sequence[Tell] = (),
 ) -> Outcome:
-    """Runs jobs until they are done, the time is over or Ctrl-C; `detailed` shows every test of a training."""
+    """Runs jobs until they are done, the time is over or Ctrl-C.
+
+    `detailed` shows every test of a training, `done` is the number of jobs of the grid that were done before, and
+    `also` are told of every event.
+    """
     ending = None if minutes is None else time.monotonic() + 60 * minutes
     states: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         interrupted = stack.enter_context(interruptible(afterwards="run the same command again to continue"))
-        display = stack.enter_context(GridDisplay(console, jobs, detailed))
+        display = stack.enter_context(GridDisplay(console, jobs, detailed, done))
 
         def tell(event: Event) -> None:
-            states[event.job.run_name] = event.state
+            states[event.job.key] = event.state
             display.update(event)
+            for other in also:
+                other(event)
 
         engine.run(jobs, folder, tell, lambda: interrupted() or (ending is not None and time.monotonic() >= ending))
 
     def ended(state: str) -> list[Job]:
-        return [job for job in jobs if states.get(job.run_name, "stopped") == state]
+        return [job for job in jobs if states.get(job.key, "stopped") == state]
 
     return Outcome(ended("stopped") + ended("running"), ended("failed"))

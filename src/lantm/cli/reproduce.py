@@ -1,5 +1,6 @@
 """`lantm reproduce`: a table of the paper, ours beside theirs, cell by cell."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -9,12 +10,15 @@ from typing import Annotated, Any
 import tyro
 from rich.console import Console
 
+from lantm.cli import reproduce_all
 from lantm.cli.grid_work import EngineName, Outcome, check_minutes, do_jobs, make_engine
 from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import described, parse, published
 from lantm.errors import LantmError
-from lantm.grids import Cell, GridFolder, Request, Study, from_zoo
+from lantm.grids import Cell, GridFolder, Request, from_zoo
+from lantm.grids.engine import Tell
 from lantm.grids.studies import STUDIES
+from lantm.grids.studies.whole import ALL, SUMMARY, cells_of_all
 from lantm.paper import RECIPES
 from lantm.provenance import COMMIT
 
@@ -29,7 +33,7 @@ class Arguments:
     """
 
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="STUDY")]
-    """Which table."""
+    """Which table, or all."""
     request: Request
     from_zoo: bool = False
     """Train nothing: score the machines that ship with the package."""
@@ -46,9 +50,10 @@ class Arguments:
     minutes: float | None = None
     """Stop after this long, having saved; rerun to continue."""
     out: pathlib.Path | None = None
-    """Where results go, as STUDY/CELL.json; by default results, or runs/quick with --quick."""
+    """Where results go, as STUDY/CELL.json, and of all tables reproduce-all.json, the time that they take; by default
+    results, or runs/quick with --quick."""
     runs: pathlib.Path = pathlib.Path("runs/reproduce")
-    """Where trainings go, as runs/NAME below it."""
+    """Where trainings go, as runs/NAME below it, and the page of all tables, summary.html."""
     commit: str | None = None
     """What results name as their commit where there is no git checkout, as LANTM_COMMIT in the environment."""
     json: bool = False
@@ -59,8 +64,9 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     flat = (tyro.conf.OmitArgPrefixes,)
     chosen = parse(Arguments, "reproduce", arguments, description=_description(), config=flat)
-    study, request = _asked(chosen)
-    cells = study.selected(request, published("reproduce", arguments))
+    whole, request = chosen.study == ALL, _asked(chosen, arguments)
+    command = published("reproduce", arguments)
+    cells = cells_of_all(request, command) if whole else STUDIES[chosen.study].selected(request, command)
     for cell in cells:
         cell.check()
     if chosen.commit:
@@ -69,15 +75,17 @@ def main(arguments: list[str]) -> int:
     console = Console(stderr=chosen.json)
     if request.quick:
         say(console, "A quick version: short problems, few epochs, few seeds. Its figures are not the paper's.")
+    if whole:
+        reproduce_all.say_what_is_left_out(console, request)
     if chosen.from_zoo:
-        results, without = from_zoo(cells)
+        found, without = from_zoo(cells)
         if without:
             names = ", ".join(" ".join(cell.labels.values()) for cell in without)
             say(console, f"the zoo has no machine for {names}")
         status = 0
     else:
-        results, outcome = _reproduced(study, cells, chosen, console)
-        status = outcome.status
+        records, outcome = _reproduced(cells, chosen, console)
+        status, found = outcome.status, list(records.values())
         words = ("reproduce", *(word for word in arguments if word != "--again"))
         again = f"{program()} {shlex.join(words)}"
         if outcome.failed:
@@ -85,52 +93,63 @@ def main(arguments: list[str]) -> int:
         if outcome.stopped:
             name = outcome.stopped[0].run_name
             say(console, f"stopped at {name}, and saved; rerun to continue: {again}")
-    rows = [row for result in results for row in result["rows"]]
+        if whole:
+            page = reproduce_all.write_summary(chosen.runs, _results(chosen), cells, records)
+            reproduce_all.show_counts(console, cells, records)
+            say(console, f"every cell beside the paper's: {page}")
+    rows = [{"study": result["study"], **row} if whole else row for result in found for row in result["rows"]]
     if chosen.json:
         print_json(rows)
-    elif rows:
+    elif rows and not whole:
+        study = STUDIES[chosen.study]
         how = "machines of the zoo" if chosen.from_zoo else f"recipe {request.recipe}"
         how += ", a quick version" if request.quick else ""
         Console().print(study.table(rows, f"{study.name}, {how}: ours beside the paper's", study.columns))
     return status
 
 
-def _reproduced(
-    study: Study, cells: list[Cell], chosen: Arguments, console: Console
-) -> tuple[list[dict[str, Any]], Outcome]:
-    """The results of all cells: stored ones are used, the others are trained."""
-    results = chosen.out or pathlib.Path("runs/quick" if chosen.request.quick else "results")
-    folder = study.folder(chosen.runs, results)
+def _results(chosen: Arguments) -> pathlib.Path:
+    return chosen.out or pathlib.Path("runs/quick" if chosen.request.quick else "results")
+
+
+def _reproduced(cells: list[Cell], chosen: Arguments, console: Console) -> tuple[dict[str, Any], Outcome]:
+    """The results of all cells by key: stored ones are used, the others are trained."""
+    folder, whole = GridFolder(chosen.runs, _results(chosen)), chosen.study == ALL
     engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)
     if chosen.again:
         for cell in cells:
-            folder.move_aside(cell.run_name, cell.name)
-    missing = [cell for cell in cells if cell.stored(folder) is None]
+            folder.move_aside(cell.run_name, cell.key)
+    stored = _stored(cells, folder)
+    missing = [cell for cell in cells if cell.key not in stored]
     for cell in missing:
         folder.check_run(cell.run_name, cell.experiment)
-    outcome = Outcome([], [])
-    if missing:
-        with folder.locked():
-            outcome = _train_missing(missing, folder, engine, console, chosen)
-    stored = (cell.stored(folder) for cell in cells)
-    return [record for record in stored if record is not None], outcome
+    if not missing:
+        return stored, Outcome([], [])
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(folder.locked())
+        folder.asked_to_stop(False)
+        also: tuple[Tell, ...] = ()
+        if whole:
+            also = (stack.enter_context(reproduce_all.accounted(folder.records, cells, stored)),)
+        outcome = do_jobs(missing, folder, engine, console, chosen.minutes, not whole, len(stored), also)
+    return _stored(cells, folder), outcome
 
 
-def _train_missing(cells: list[Cell], folder: GridFolder, engine: Any, console: Console, chosen: Arguments) -> Outcome:
-    folder.asked_to_stop(False)
-    return do_jobs(cells, folder, engine, console, chosen.minutes, detailed=True)
+def _stored(cells: list[Cell], folder: GridFolder) -> dict[str, Any]:
+    return {cell.key: record for cell in cells if (record := cell.stored(folder)) is not None}
 
 
 def _description() -> str:
     """The description of the command, with a line for every table."""
-    return described(Arguments, *(f"{study.name}: {study.summary}." for study in STUDIES.values()))
+    tables = {study.name: study.summary for study in STUDIES.values()} | {ALL: SUMMARY}
+    return described(Arguments, *(f"{name}: {summary}." for name, summary in tables.items()))
 
 
-def _asked(chosen: Arguments) -> tuple[Study, Request]:
-    """The study and the request."""
+def _asked(chosen: Arguments, arguments: list[str]) -> Request:
+    """The request, checked."""
     request = chosen.request
-    if chosen.study not in STUDIES:
-        raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)}")
+    if chosen.study not in (*STUDIES, ALL):
+        raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)} and {ALL}")
     if request.recipe not in RECIPES:
         raise LantmError(f"unknown recipe {request.recipe!r}: known are {', '.join(RECIPES)}")
     if request.problems < 1:
@@ -140,4 +159,9 @@ def _asked(chosen: Arguments) -> tuple[Study, Request]:
         request = dataclasses.replace(request, problems=min(request.problems, 320))
     if request.data is not None:
         request = dataclasses.replace(request, data=str(pathlib.Path(request.data).resolve()))
-    return STUDIES[chosen.study], request
+    if chosen.study != ALL:
+        return request
+    for flag in ("--recipe", "--from-zoo"):
+        if any(word.partition("=")[0] == flag for word in arguments):
+            raise LantmError(f"{flag} is for one study: leave it out, or name the study instead of {ALL}")
+    return dataclasses.replace(request, bare=True)

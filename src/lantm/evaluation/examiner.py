@@ -88,6 +88,10 @@ class Examiner(abc.ABC):
     def __call__(self, models: Model, seeds: Seeds, draw: Draw) -> dict[str, Measured]:
         """The figures of every seed, by the label of each test."""
 
+    @abc.abstractmethod
+    def compile(self, models: Model, seeds: Seeds, draw: Draw) -> None:
+        """Compiles what such a call runs, and runs nothing; the weights may be any."""
+
 
 class ProblemExaminer(Examiner):
     """Scores on random and hard problems of a task at several lengths, by one compiled program."""
@@ -104,12 +108,19 @@ class ProblemExaminer(Examiner):
         """Problems are rounded up to whole batches."""
         return {label: self._score(models, seeds, test, draw) for label, test in self._tests.items()}
 
-    def _score(self, models: Model, seeds: Seeds, test: Lengths | Hard, draw: Draw) -> Scores:
-        lengths, hard = _lengths(test), isinstance(test, Hard)
+    def compile(self, models: Model, seeds: Seeds, draw: Draw) -> None:
+        self._examine.lower(*self._arguments(models, seeds, next(iter(self._tests.values())), draw)).compile()
+
+    def _arguments(self, models: Model, seeds: Seeds, test: Lengths | Hard, draw: Draw) -> tuple[Any, ...]:
+        lengths = _lengths(test)
         batches = -(-draw.problems // self._batch_size)
         keys = jax.random.split(shared_key(draw.purpose, draw.counter, lengths.smallest, lengths.largest), batches)
         drawn = jax.vmap(lengths.sample)(keys)
-        marks, kinds = self._examine(place((models, seeds), self._mesh), drawn, draw.purpose, draw.counter, hard)
+        return place((models, seeds), self._mesh), drawn, draw.purpose, draw.counter, isinstance(test, Hard)
+
+    def _score(self, models: Model, seeds: Seeds, test: Lengths | Hard, draw: Draw) -> Scores:
+        lengths, hard = _lengths(test), isinstance(test, Hard)
+        marks, kinds = self._examine(*self._arguments(models, seeds, test, draw))
         scores = Scores.of(lengths, marks)
         return scores.with_kinds(self._kinds, kinds, marks) if hard else scores
 
@@ -165,3 +176,8 @@ class TextExaminer(Examiner):
             total = surprises.astype(np.float64).sum(axis=1)
             found[label] = Perplexity(total / self._tokens[label], self._tokens[label])
         return found
+
+    def compile(self, models: Model, seeds: Seeds, draw: Draw | None = None) -> None:
+        placed, read = place(models, self._mesh), compiled_once(piece_surprises, self._mesh)
+        for pieces in self._parts.values():
+            read.lower(placed, pieces).compile()

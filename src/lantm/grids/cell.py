@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lantm.errors import LantmError
-from lantm.evaluation import SOLVED, Measured, best_seed, choosing, reporting
+from lantm.evaluation import SOLVED, Measured, ProblemExaminer, best_seed, choosing, reporting
 from lantm.evaluation.examiner import BATCH
 from lantm.files import file_name
 from lantm.grids.comparison import beside_the_paper
@@ -21,7 +21,7 @@ from lantm.provenance import provenance
 from lantm.tasks import Task, Text
 from lantm.trained import Trained, lengths_or_parts, usual_name
 from lantm.trained.promotion import CHOOSING_PROBLEMS
-from lantm.training import Experiment, History, Row, score_row
+from lantm.training import Experiment, History, Learner, Row, score_row
 from lantm.training.rows import read_rows
 
 _LAST_OF_ALL = 16  # the largest scale with as many problems as were asked for
@@ -74,6 +74,11 @@ class Cell(Job):
         return self.run_name.removeprefix("language-") + self.suffix + ("-hard" if self.request.hard else "")
 
     @property
+    def key(self) -> str:
+        """The name of its record, below the folder of all results: cells of several studies have different ones."""
+        return f"{self.study}/{self.name}"
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """The labels it is selected by: its task, its model, and further ones."""
         return {"task": self.experiment.task, "model": self.experiment.model, **self.extra}
@@ -91,7 +96,7 @@ class Cell(Job):
 
     def stored(self, folder: GridFolder) -> Record | None:
         """The stored result, if it belongs to this cell and there is no newer training."""
-        record = folder.record(self.name)
+        record = folder.record(self.key)
         if record is None or not self.matches(record):
             return None
         run = folder.run(self.run_name)
@@ -126,6 +131,17 @@ class Cell(Job):
         together = [(short, self.request.problems)] if short or not self.scales else []
         return together + [((scale,), self.problems_at(scale)) for scale in self.scales if scale > _LAST_OF_ALL]
 
+    def compile(self) -> Learner:
+        untrained, source = super().compile(), self.experiment.source()
+        if isinstance(source, Task):  # the tests of a text are those of its training
+            for at, (scales, problems) in enumerate(self._tests()):
+                tests = lengths_or_parts(source, scales, hard=self.hard)
+                examiner = ProblemExaminer(source, tests, self.experiment.seeds, min(problems, BATCH))
+                draws = [reporting(problems), *([] if at else [choosing(min(CHOOSING_PROBLEMS, problems))])]
+                for draw in draws:
+                    examiner.compile(untrained.model, untrained.seed, draw)
+        return untrained
+
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
         """One record: its rows, configuration and tests, and where it was trained and scored."""
         experiment, history, run = trained.experiment, trained.history, trained.folder
@@ -159,7 +175,7 @@ class Cell(Job):
             recipe = experiment.recipe
             problems = trained.epoch * recipe.batches * recipe.batch_size * experiment.machines
             record["problems_a_second"] = round(problems / max(run.seconds, 1e-3), 1)
-        return {self.name: record}
+        return {self.key: record}
 
     def _scored(self, trained: Trained, history: History) -> tuple[list[Row], list[Row]]:
         """The rows of the best weights and of the last ones. The best seed is selected on other problems.

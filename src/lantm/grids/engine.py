@@ -1,9 +1,13 @@
 """Engines run the jobs of a grid. The one here runs them in this process, one after the other."""
 
 import abc
+import contextlib
+import itertools
+import threading
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from lantm.devices import on_cpu
 from lantm.grids.folder import GridFolder
 from lantm.grids.job import Job, work
 from lantm.training import Progress
@@ -37,14 +41,33 @@ class Engine(abc.ABC):
 
 
 class InProcess(Engine):
-    """In this process, one job after the other, each on all local devices."""
+    """In this process, one job after the other, each on all local devices.
+
+    While a job runs on an accelerator, the programs of the next one are compiled.
+    """
+
+    def __init__(self, ahead: bool | None = None):
+        """`ahead`: whether to compile so; by default not on a CPU, whose cores are busy with the job."""
+        self._ahead = ahead
 
     def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
-        for job in jobs:
+        ahead = not on_cpu() if self._ahead is None else self._ahead
+        for job, following in itertools.zip_longest(jobs, jobs[1:]):
             if stop():
                 return
             tell(Event(job, "running", folder.run(job.run_name).last_epoch()))
+            compiling = None
+            if ahead and following is not None and following.run_name != job.run_name:
+                compiling = threading.Thread(target=_compile, args=(following,))
+                compiling.start()
             tell(attempt(job, folder, tell, stop))
+            if compiling is not None and not stop():
+                compiling.join()
+
+
+def _compile(job: Job) -> None:
+    with contextlib.suppress(Exception):  # the job will fail in the same way, and then it is told
+        job.compile()
 
 
 def attempt(job: Job, folder: GridFolder, tell: Tell, stop: Stop) -> Event:

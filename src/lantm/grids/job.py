@@ -7,7 +7,7 @@ from typing import Any
 from lantm.grids.folder import GridFolder, Record
 from lantm.report.pages import REPORT, try_report
 from lantm.trained import Trained
-from lantm.training import Experiment, Progress, train
+from lantm.training import Experiment, Learner, Progress, compile_ahead, train
 
 _PATIENCE = 60.0  # seconds for a worker that is ending to let go of its run
 
@@ -24,6 +24,11 @@ class Job(abc.ABC):
         """The name of its run folder. Jobs with the same training share it."""
 
     @property
+    def key(self) -> str:
+        """What tells it from all other jobs of a grid."""
+        return self.run_name
+
+    @property
     def for_people(self) -> bool:
         """Whether recordings and a report page are made besides the figures."""
         return False
@@ -37,6 +42,10 @@ class Job(abc.ABC):
     @abc.abstractmethod
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
         """The records of a complete training, by name; `start_merits` are the best tests of every seed's starts."""
+
+    def compile(self) -> Learner:
+        """Compiles what it runs, and runs nothing of it; returns its machines before their training."""
+        return compile_ahead(self.experiment, self.experiment.source())
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import os
 import pathlib
 import socket
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lantm.errors import LantmError
@@ -49,9 +49,12 @@ class RayEngine(Engine):
         try:
             task = ray.remote(_on_worker).options(**self._resources(ray), max_retries=RETRIES)
             places = [str(path.resolve()) for path in (folder.path, folder.records)]
-            tasks = {task.remote(json.dumps(job.to_json()), *places, self._cpus): job for job in jobs}
-            epochs: dict[str, int] = {}
-            while tasks:
+            waiting, epochs = list(jobs), dict[str, int]()
+            tasks: dict[Any, Job] = {}
+            while waiting or tasks:
+                for job in _apart(waiting, tasks.values()):
+                    waiting.remove(job)
+                    tasks[task.remote(json.dumps(job.to_json()), *places, self._cpus)] = job
                 finished, _ = ray.wait(list(tasks), num_returns=1, timeout=_LOOK)
                 for reference in finished:
                     tell(_outcome(ray, reference, tasks.pop(reference), folder))
@@ -74,6 +77,16 @@ class RayEngine(Engine):
             if asked > there.get(kind, 0):
                 raise LantmError(f"a job asks for {asked:g} {kind}, the Ray cluster has {there.get(kind, 0):g}")
         return {"num_cpus": self._cpus, "num_gpus": gpus}
+
+
+def _apart(waiting: Iterable[Job], running: Iterable[Job]) -> list[Job]:
+    """Those that can run beside each other and the running ones: no two with the same run folder."""
+    used, found = {job.run_name for job in running}, []
+    for job in waiting:
+        if job.run_name not in used:
+            used.add(job.run_name)
+            found.append(job)
+    return found
 
 
 def load_ray() -> Any:

@@ -28,7 +28,8 @@ class Request:
     data: str | None = None
     """The folder of the text, for language and language-geometries."""
     bare: bool = False
-    """Figures alone: no recordings and no report page, which take a minute per cell where there is little to train."""
+    """Figures alone: no recordings and no report page, which take a minute per cell where there is little to train. All
+    tables at once are always made so."""
     quick: bool = False
     """A small version of a few minutes on a CPU, to see it work; its figures are not the paper's."""
 

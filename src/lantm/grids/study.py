@@ -4,7 +4,6 @@ A study of one's own is a `Study` in `STUDIES` (`lantm.grids.studies`), a functi
 """
 
 import dataclasses
-import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from rich.console import RenderableType
 
 from lantm.errors import LantmError
 from lantm.grids.cell import Cell
-from lantm.grids.folder import GridFolder
 from lantm.grids.request import Request
 from lantm.report import comparison_table
 from lantm.trained import zoo
@@ -41,22 +39,23 @@ class Study:
         variation, a cell has to match all kinds.
         """
         cells = [dataclasses.replace(cell, study=self.name, command=command) for cell in self.cells(request)]
-        known: dict[str, dict[str, None]] = {}  # the labels of each kind, in the order of the cells
-        for cell in cells:
-            for kind, label in cell.labels.items():
-                known.setdefault(kind, {})[label] = None
-        asked = {"model": set(request.models)}
-        _check_names("models", request.models, list(known.get("model", {})), self.name)
-        others = [kind for kind in known if kind != "model"]
-        _check_names("only", request.only, [label for kind in others for label in known[kind]], self.name)
-        asked |= {kind: set(request.only) & set(known[kind]) for kind in others}
+        models, others = labels_of(cells)
+        check_names("models", request.models, models, self.name)
+        check_names("only", request.only, [label for kind in others.values() for label in kind], self.name)
+        asked = {"model": set(request.models)} | {kind: set(request.only) & set(others[kind]) for kind in others}
         return [
             cell for cell in cells if all(not names or cell.labels.get(kind) in names for kind, names in asked.items())
         ]
 
-    def folder(self, runs: pathlib.Path, results: pathlib.Path) -> GridFolder:
-        """The folder of its trainings, with records in `results` below its name: one JSON per cell."""
-        return GridFolder(runs, results / self.name)
+
+def labels_of(cells: Sequence[Cell]) -> tuple[list[str], dict[str, list[str]]]:
+    """The models of cells, and their other labels by kind, in the order of the cells."""
+    known: dict[str, dict[str, None]] = {"model": {}}
+    for cell in cells:
+        for kind, label in cell.labels.items():
+            known.setdefault(kind, {})[label] = None
+    models = list(known.pop("model"))
+    return models, {kind: list(labels) for kind, labels in known.items()}
 
 
 def from_zoo(cells: Sequence[Cell]) -> tuple[list[dict[str, Any]], list[Cell]]:
@@ -70,7 +69,8 @@ def from_zoo(cells: Sequence[Cell]) -> tuple[list[dict[str, Any]], list[Cell]]:
     return found, without
 
 
-def _check_names(flag: str, asked: Sequence[str], known: Sequence[str], study: str) -> None:
+def check_names(flag: str, asked: Sequence[str], known: Sequence[str], study: str) -> None:
+    """Raises a `LantmError` if a name that was asked for is not known."""
     for name in asked:
         if name not in known:
             raise LantmError(f"--{flag} {name} chooses nothing of {study}: known are {', '.join(known)}")

@@ -6,6 +6,7 @@ from lantm.training.experiment import Experiment, Member, TextFiles
 from lantm.training.history import History
 from lantm.training.learner import EpochReport, Learner
 from lantm.training.loop import Progress, Result, train
+from lantm.training.programs import compile_ahead
 from lantm.training.recipe import Recipe
 from lantm.training.rows import Row, score_row, score_rows
 from lantm.training.run_folder import RunFolder
@@ -26,6 +27,7 @@ __all__ = [
     "TextFiles",
     "best_starts",
     "check_budget",
+    "compile_ahead",
     "estimated_hours",
     "load_learners",
     "score_row",

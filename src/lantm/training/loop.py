@@ -13,9 +13,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
-from lantm.devices import compiled_once, device_mesh, place
+from lantm.devices import device_mesh, place
 from lantm.evaluation import Measured, merits
 from lantm.interrupt import saved_at_the_end
 from lantm.machine import Model
@@ -24,18 +24,11 @@ from lantm.training.budget import check_budget
 from lantm.training.events import EventFiles
 from lantm.training.experiment import Experiment
 from lantm.training.history import History, epoch_rows, rows_of_tests
-from lantm.training.learner import (
-    EpochReport,
-    Learner,
-    close_epoch,
-    learn_from_test,
-    remember_best,
-    train_batches,
-)
+from lantm.training.learner import EpochReport, Learner
 from lantm.training.material import final_draw, make_material, periodic_draw
 from lantm.training.origin import origin
 from lantm.training.pace import Pace
-from lantm.training.recipe import Recipe
+from lantm.training.programs import Programs
 from lantm.training.recordings import Recorder
 from lantm.training.rows import Row
 from lantm.training.run_folder import RunFolder
@@ -124,15 +117,11 @@ class _Training:
         self._experiment, self._folder, self._source = experiment, folder, source
         self._watch, self._warn = watch, warn
         self._origin = origin(experiment, source)
-        recipe = self._recipe = experiment.recipe
+        self._recipe = experiment.recipe
         self._material = material = make_material(experiment, source)
         mesh = self._mesh = device_mesh(experiment.machines)
         self._learners = start(experiment, source, material, mesh)
-        # Nothing is donated: while a call is under way, what there was before it can still be saved.
-        self._train = compiled_once(train_batches, mesh, material.lessons)
-        self._close = compiled_once(close_epoch, mesh, recipe, donate_argnums=0)
-        self._keep_best = compiled_once(_remember_best, mesh)
-        self._heed = compiled_once(_learn_from_test, mesh, recipe)
+        self._programs = Programs.of(material.lessons, mesh)
         self._recorder = Recorder(experiment, source, folder.recordings_path) if folder else None
         self._leading = leading(experiment, self._learners)
         self.epoch = self._batch = 0
@@ -174,7 +163,7 @@ class _Training:
         end = min(self._batch + self._pace.batches, material.batches)
         with self._pace:
             bounds = (jnp.asarray(number, jnp.int32) for number in (epoch, self._batch, end))
-            self._learners = jax.block_until_ready(self._train(self._learners, material.data, *bounds))
+            self._learners = jax.block_until_ready(self._programs.train(self._learners, material.data, *bounds))
         self._trained += self._experiment.machines * material.per_batch * (end - self._batch)
         self._batch, self._unsaved = end, True
         rows = self._end_epoch(epoch) if end == material.batches else self._report(epoch, None, False)
@@ -189,7 +178,9 @@ class _Training:
 
     def _end_epoch(self, epoch: int) -> list[Row]:
         recipe, experiment = self._recipe, self._experiment
-        self._learners, reports = self._close(self._learners, jnp.asarray(self._material.counts), jnp.asarray(epoch))
+        self._learners, reports = self._programs.close(
+            self._learners, jnp.asarray(self._material.counts), jnp.asarray(epoch)
+        )
         report: EpochReport = jax.tree.map(lambda values: values[self._leading], jax.device_get(reports))
         if self._recorder is not None:
             self._recorder.add(epoch, self._learners.model, self._leading)
@@ -214,13 +205,13 @@ class _Training:
         if recipe.retest_batches:
             merit, best = contested(self._material, learners, merit, epoch)
             self._learners = with_best_scores(learners, self._placed(best))
-        self._learners = self._keep_best((self._learners, self._placed(merit)), jnp.asarray(epoch))
+        self._learners = self._programs.keep_best((self._learners, self._placed(merit)), jnp.asarray(epoch))
         if recipe.retest_batches and epoch == recipe.epochs:
             final = final_merits(self._material, self._learners, epoch)
             self._learners = with_best_scores(self._learners, self._placed(final))
         if recipe.schedule == "validation":
             fine = np.asarray(np.mean([test.ranking("fine")[0] for test in tests.values()], axis=0), np.float32)
-            self._learners = self._heed((self._learners, self._placed(fine)), jnp.asarray(epoch))
+            self._learners = self._programs.heed((self._learners, self._placed(fine)), jnp.asarray(epoch))
         self._leading = leading(self._experiment, self._learners)
         self._tests = {label: test.among(self._leading) for label, test in tests.items()}
 
@@ -301,14 +292,3 @@ class _Training:
         best = best_starts(experiment, learners)
         merit = start_merits(experiment, learners)
         return Result(experiment, self._source, best, self.epoch, complete, tests, history, merit, seconds)
-
-
-# Learner and merit as a pair, over which seeds are mapped.
-
-
-def _remember_best(pair: tuple[Learner, Float[Array, ""]], epoch: Int[Array, ""]) -> Learner:
-    return remember_best(*pair, epoch)
-
-
-def _learn_from_test(recipe: Recipe, pair: tuple[Learner, Float[Array, ""]], epoch: Int[Array, ""]) -> Learner:
-    return learn_from_test(recipe, *pair, epoch)

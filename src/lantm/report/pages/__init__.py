@@ -1,17 +1,22 @@
-"""Pages in one file, to be opened from disk: the viewer of machines at work, and the report of a run."""
+"""Pages in one file, to be opened from disk: the viewer of machines at work, the report of a run, tables."""
 
 from lantm.report.pages.play import Play, play_page
 from lantm.report.pages.run_report import REPORT, report_page, try_report, write_report
+from lantm.report.pages.summary import SUMMARY, CellResult, TableOfCells, summary_page
 from lantm.report.pages.viewer import Machine, Problem, exhibit, viewer_page
 
 __all__ = [
     "REPORT",
+    "SUMMARY",
+    "CellResult",
     "Machine",
     "Play",
     "Problem",
+    "TableOfCells",
     "exhibit",
     "play_page",
     "report_page",
+    "summary_page",
     "try_report",
     "viewer_page",
     "write_report",

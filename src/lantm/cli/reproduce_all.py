@@ -1,0 +1,99 @@
+"""`lantm reproduce all`: the time it takes, and what is shown of all tables in the end."""
+
+import contextlib
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from lantm.cli.gpu_busy import GpuBusy
+from lantm.cli.output import say
+from lantm.files import read_json_object, write_whole
+from lantm.grids import Cell, Event, Request
+from lantm.grids.account import ACCOUNT, Account
+from lantm.grids.engine import Tell
+from lantm.grids.studies import STUDIES
+from lantm.grids.studies.whole import QUICK, tables_of
+from lantm.interrupt import saved_at_the_end
+from lantm.provenance import provenance
+from lantm.report import plain_table
+from lantm.report.pages import SUMMARY, CellResult, TableOfCells, summary_page
+
+Records = Mapping[str, Mapping[str, Any]]
+"""Those that there are, by the key of their cell."""
+
+
+def say_what_is_left_out(console: Console, request: Request) -> None:
+    """A line for what the request leaves out without having said so."""
+    if request.quick:
+        rows = "" if request.only else f", and of its rows {', '.join(QUICK)}"
+        say(console, f"Of every table the recipe paper{rows}.")
+    if request.folder is None:
+        say(console, "language is left out: it needs a text, --data FOLDER (lantm reproduce language says which).")
+
+
+@contextlib.contextmanager
+def accounted(results: pathlib.Path, cells: Sequence[Cell], stored: Records) -> Iterator[Tell]:
+    """Takes the time of cells and of the process, into a file of results; it is written whenever a cell ends."""
+    account = Account(results / ACCOUNT, cells, [cell for cell in cells if cell.key in stored], cells[0].command)
+    with GpuBusy() as busy:
+
+        def write() -> None:
+            account.write(busy.percent, busy.samples)
+
+        def heed(event: Event) -> None:
+            if account.heed(event):
+                write()
+
+        with saved_at_the_end(write):
+            yield heed
+        write()
+
+
+def write_summary(runs: pathlib.Path, results: pathlib.Path, cells: Sequence[Cell], found: Records) -> pathlib.Path:
+    """Writes the page of all tables into the folder of trainings; that of a quick version has a name of its own."""
+    quick = cells[0].request.quick
+    tables = [
+        TableOfCells(
+            study,
+            recipe,
+            STUDIES[study].summary,
+            [CellResult(list(cell.labels.values()), found.get(cell.key)) for cell in alike],
+        )
+        for (study, recipe), alike in tables_of(cells).items()
+    ]
+    path = runs / (f"{pathlib.Path(SUMMARY).stem}-quick.html" if quick else SUMMARY)
+    write_whole(path, summary_page(tables, _facts(results, cells, found), quick).encode())
+    return path
+
+
+def show_counts(console: Console, cells: Sequence[Cell], found: Records) -> None:
+    """A line per table: cells that are done, and figures that are at least the paper's."""
+    table = plain_table("all tables of the paper")
+    for name in ("study", "recipe"):
+        table.add_column(name, no_wrap=True)
+    for name in ("cells done", "at least the paper's", "minutes"):
+        table.add_column(name, justify="right")
+    for (study, recipe), alike in tables_of(cells).items():
+        records = [found[cell.key] for cell in alike if cell.key in found]
+        verdicts = [row["pass"] for record in records for row in record["rows"] if row["pass"] is not None]
+        seconds = sum(record["training_seconds"] + record["scoring_seconds"] for record in records)
+        done, passed = f"{len(records)} of {len(alike)}", f"{sum(verdicts)} of {len(verdicts)}" if verdicts else ""
+        table.add_row(study, recipe, done, passed, f"{seconds / 60:.1f}")
+    console.print(table)
+
+
+def _facts(results: pathlib.Path, cells: Sequence[Cell], found: Records) -> dict[str, Any]:
+    """What the page says of where its figures come from; they need not be of this process."""
+    facts: dict[str, Any] = {"command": cells[0].command}
+    with contextlib.suppress(FileNotFoundError):  # nothing was trained: all was stored before
+        account = read_json_object(results / ACCOUNT)
+        facts["time"] = f"{account['total_seconds'] / 60:.1f} min"
+        busy = account["gpu_busy_percent"]
+        facts["GPU busy"] = None if busy is None else f"{busy:.0f}% of it"
+    origins = [record["trained"] for record in found.values()]
+    for name, key in (("trained on", "device"), ("at commit", "commit"), ("by lantm", "lantm")):
+        values = sorted({str(origin[key]) for origin in origins if origin.get(key)})
+        facts[name] = f"{len(values)} different ones" if len(values) > 3 else "; ".join(values) or None
+    return facts | {"page written": provenance()["date"]}
