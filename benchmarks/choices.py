@@ -32,7 +32,7 @@ from lantm.evaluation import ProblemExaminer, from_best, reporting
 from lantm.files import write_json
 from lantm.paper.presets import preset
 from lantm.provenance import provenance
-from lantm.training import Experiment, RunFolder, train
+from lantm.training import Experiment, Progress, RunFolder, train
 from lantm.training.learner import Learner
 from lantm.training.starts import leading, load_learners
 
@@ -85,18 +85,18 @@ def tested_weights(experiment: Experiment, scratch: pathlib.Path) -> tuple[list[
     """All machines after every test of a training, the end last, and the epochs of these tests."""
     source, kept = experiment.source(), dict[int, Learner]()
     folder = RunFolder.create(scratch, experiment, provenance())
+    complete = False
+    while not complete:  # stopped after every test, to look at its weights, and continued
+        tested = False
 
-    def keep() -> bool:
-        """Called when a checkpoint has been written, which is so after every test."""
-        if folder.has_checkpoint():
-            epoch, learners, _ = load_learners(folder, experiment, source)
-            kept[epoch] = learners
-        return False
+        def watch(progress: Progress) -> None:
+            nonlocal tested
+            tested = progress.tested
 
-    train(experiment, folder, source, stop=keep)
-    keep()
-    epochs = [epoch for epoch in sorted(kept) if epoch % experiment.recipe.test_every == 0]
-    return [kept[epoch] for epoch in epochs], epochs
+        complete = train(experiment, folder, source, resume=True, watch=watch, stop=lambda: tested).complete  # noqa: B023
+        epoch, learners, _ = load_learners(folder, experiment, source)
+        kept[epoch] = learners
+    return list(kept.values()), list(kept)
 
 
 def points(experiment: Experiment, learners: Sequence[Learner]) -> Points:
@@ -168,7 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("results"))
     parser.add_argument("--retested", action="store_true", help="train, with retesting and without")
-    parser.add_argument("--groups", type=int, default=4, help="trainings of every task (default 4)")
+    parser.add_argument("--groups", type=int, default=3, help="trainings of every task (default 3)")
     parser.add_argument("--save", type=pathlib.Path)
     chosen = parser.parse_args()
     table = Table("what", "choices", "agrees", "within a point", "mean loss", "1 in 20 loses")
