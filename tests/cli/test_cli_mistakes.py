@@ -216,8 +216,9 @@ def test_figures_go_into_a_folder(refused, tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
     for kind, name in (("a file", "file"), ("a pipe", "pipe"), ("a device", os.devnull)):
-        said = refused("trace", "copy", "--out", tmp_path / name)
-        assert f"cannot write into {tmp_path / name}: it is {kind}; give the name of a folder" in said
+        for words in ("trace copy --out", "zoo add copy --shelf"):
+            said = refused(*words.split(), tmp_path / name)
+            assert f"cannot write into {tmp_path / name}: it is {kind}; give the name of a folder" in said
     (tmp_path / "loop").symlink_to("loop")
     assert "cannot write into" in refused("trace", "copy", "--out", tmp_path / "loop")
     (tmp_path / "gone").symlink_to("nowhere")
