@@ -40,9 +40,9 @@ RESULT = pathlib.Path("results/choices.json")
 RETESTED = pathlib.Path("results/choices-retested.json")
 _NEARLY = 1.0  # points
 
-TASKS, LENGTHS = ("copy[data_symbols=16]", "reverse[data_symbols=16]"), (1, 6)
+TASK, LENGTHS = "copy[data_symbols=16]", (1, 6)
 SEEDS, STARTS, RETEST_BATCHES, PROBLEMS = 4, 2, 100, 3200
-SMALL = {"schedule": "constant", "epochs": 240, "test_every": 10, "batch_size": 16, "starts": STARTS}
+SMALL = {"schedule": "constant", "epochs": 160, "test_every": 10, "batch_size": 16, "starts": STARTS}
 
 Points = Float[np.ndarray, "tests machines"]
 
@@ -103,7 +103,7 @@ def points(experiment: Experiment, learners: Sequence[Learner]) -> Points:
     """The mean coarse score at all tested lengths, on problems that nothing was chosen by."""
     task = experiment.source()
     tests = {f"{scale}x": task.lengths_at(scale) for scale in experiment.recipe.test_scales}
-    examine = ProblemExaminer(task, tests, experiment.machines, experiment.recipe.batch_size)
+    examine = ProblemExaminer(task, tests, experiment.machines)
     draw = reporting(PROBLEMS)
     found = [examine(one.model, one.seed, draw) for one in learners]
     return np.array([np.mean([scores.ranking("coarse")[0] for scores in one.values()], axis=0) for one in found])
@@ -124,18 +124,17 @@ def lost_in_training(experiment: Experiment, learner: Learner, epochs: Sequence[
 
 
 def groups(number: int) -> Iterator[Experiment]:
-    """So many trainings of every task, without retesting."""
-    for task in TASKS:
-        small = preset(task, "lantm-invnorm", "demo")
-        machine = dataclasses.replace(small.machine, cells=30)
-        recipe = dataclasses.replace(small.recipe, **SMALL)
-        small = dataclasses.replace(small, machine=machine, recipe=recipe, lengths=LENGTHS, seeds=SEEDS)
-        for group in range(number):
-            yield dataclasses.replace(small, first_seed=SEEDS * group)
+    """So many trainings, without retesting."""
+    small = preset(TASK, "lantm-invnorm", "demo")
+    machine = dataclasses.replace(small.machine, cells=30)
+    recipe = dataclasses.replace(small.recipe, **SMALL)
+    small = dataclasses.replace(small, machine=machine, recipe=recipe, lengths=LENGTHS, seeds=SEEDS)
+    for group in range(number):
+        yield dataclasses.replace(small, first_seed=SEEDS * group)
 
 
-def retested(number: int) -> dict[str, Any]:
-    """What is lost with retesting and without, by what was chosen."""
+def retested(number: int) -> Iterator[dict[str, Any]]:
+    """What is lost with retesting and without, by what was chosen: after every group, of all so far."""
     names, losses, shown = ("tests alone", f"{RETEST_BATCHES} batches more"), dict[str, dict[str, list[float]]](), {}
     for plain in groups(number):
         recipe = dataclasses.replace(plain.recipe, retest_batches=RETEST_BATCHES)
@@ -149,18 +148,25 @@ def retested(number: int) -> dict[str, Any]:
             shown.setdefault(name, []).append(found.pop("score"))
             for what, less in found.items():
                 losses.setdefault(name, {}).setdefault(what, []).extend(less)
-        print(
-            f"{plain.task}, seeds from {plain.first_seed}:",
-            *(f"{scores[-1]:.2f}" for scores in shown.values()),
-            flush=True,
-        )
-    return {
-        name: {
-            **{what: summary(less) for what, less in losses[name].items()},
-            "score_of_best_seed": round(float(np.mean(shown[name])), 3),
+        print(f"seeds from {plain.first_seed}:", *(f"{scores[-1]:.2f}" for scores in shown.values()), flush=True)
+        yield {
+            name: {
+                **{what: summary(less) for what, less in losses[name].items()},
+                "score_of_best_seed": round(float(np.mean(shown[name])), 3),
+            }
+            for name in names
         }
-        for name in names
-    }
+
+
+def measure_retested(number: int, save: pathlib.Path) -> dict[str, Any]:
+    """Trains, and writes the result after every group."""
+    settings = {"task": TASK, "lengths": LENGTHS, "seeds": SEEDS, "recipe": SMALL, "retest_batches": RETEST_BATCHES}
+    found: dict[str, Any] = {}
+    for done, found in enumerate(retested(number), 1):
+        command = f"python -m benchmarks.choices --retested --groups {done}"
+        counts = {"groups": done, "problems_of_second_draw": PROBLEMS}
+        write_json(save, {"command": command, **settings, **counts, "choices": found, **provenance()})
+    return {f"{what}, {name}": row for name, of in found.items() for what, row in of.items() if isinstance(row, dict)}
 
 
 def main() -> None:
@@ -168,22 +174,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("results"))
     parser.add_argument("--retested", action="store_true", help="train, with retesting and without")
-    parser.add_argument("--groups", type=int, default=3, help="trainings of every task (default 3)")
+    parser.add_argument("--groups", type=int, default=4, help="trainings to compare (default 4)")
     parser.add_argument("--save", type=pathlib.Path)
     chosen = parser.parse_args()
-    table = Table("what", "choices", "agrees", "within a point", "mean loss", "1 in 20 loses")
     if chosen.retested:
-        found = retested(chosen.groups)
-        settings = {"tasks": TASKS, "lengths": LENGTHS, "seeds": SEEDS, "starts": STARTS, "groups": chosen.groups}
-        settings |= {"retest_batches": RETEST_BATCHES, "recipe": SMALL, "problems_of_second_draw": PROBLEMS}
-        record = {"command": "python -m benchmarks.choices --retested", **settings, "choices": found}
-        rows = {
-            f"{what}, {name}": row for name, of in found.items() for what, row in of.items() if isinstance(row, dict)
-        }
+        rows = measure_retested(chosen.groups, chosen.save or RETESTED)
     else:
         rows = {name: summary(losses) for name, losses in lost(chosen.results).items() if losses}
-        record = {"command": "python -m benchmarks.choices", "choices": rows}
-    write_json(chosen.save or (RETESTED if chosen.retested else RESULT), {**record, **provenance()})
+        record = {"command": "python -m benchmarks.choices", "choices": rows, **provenance()}
+        write_json(chosen.save or RESULT, record)
+    table = Table("what", "choices", "agrees", "within a point", "mean loss", "1 in 20 loses")
     for name, row in rows.items():
         table.add_row(name, *(f"{value}" for value in row.values()))
     Console().print(table)
