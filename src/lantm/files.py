@@ -135,6 +135,15 @@ def write_whole(path: pathlib.Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def utf8(text: str) -> bytes:
+    """A text for a file; names of folders that are no UTF-8 have question marks there.
+
+    >>> utf8("run-\\udcff")
+    b'run-?'
+    """
+    return text.encode(errors="replace")
+
+
 def write_json(path: pathlib.Path, value: Any, indent: int = 2) -> None:
     """Writes a JSON file, whole or not at all."""
     write_whole(path, (json.dumps(value, indent=indent) + "\n").encode())
