@@ -17,6 +17,8 @@ from lantm.report import first_mistake, shorten, worked_problem
 from lantm.tasks import Task
 from lantm.trained import Solution, Trained
 
+_MOST = 10_000_000  # characters on standard input: enough for a million symbols of any task
+
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
@@ -91,9 +93,12 @@ def _given() -> str:
     if sys.stdin is None:
         raise LantmError("standard input is closed: give the problem as an argument")
     try:
-        return sys.stdin.read().rstrip("\r\n")
+        text = sys.stdin.read(_MOST + 1)
     except UnicodeDecodeError as error:
         raise LantmError(f"standard input is no text: {error.reason}") from error
+    if len(text) > _MOST:  # it may have no end
+        raise LantmError(f"standard input has more than {_MOST:,} characters: give a shorter problem")
+    return text.rstrip("\r\n")
 
 
 def worked(machines: Trained, answered: Solution | Mistake, width: int | None) -> str:
