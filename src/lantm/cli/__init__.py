@@ -9,7 +9,7 @@ from typing import Any
 
 from lantm.cli.ending import prepare_output, status_after
 from lantm.errors import LantmError, LantmWarning
-from lantm.interrupt import ended_soon, leave
+from lantm.interrupt import ended_at_once, ended_soon, leave
 
 COMMANDS = {
     "demo": "watch a machine learn to copy, in a few minutes on a laptop",
@@ -70,8 +70,9 @@ def _run(arguments: list[str]) -> int:
         return 0
     if command not in COMMANDS:
         raise LantmError(f"unknown command {command!r}: known are {', '.join(COMMANDS)}")
-    module = importlib.import_module(f"lantm.cli.{command}")
-    importlib.import_module("lantm.devices").use_all_cores()
+    with ended_at_once():  # a second or two, of which most is JAX's
+        module = importlib.import_module(f"lantm.cli.{command}")
+        importlib.import_module("lantm.devices").use_all_cores()
     with _warnings_in_one_line():
         return int(module.main(rest))
 

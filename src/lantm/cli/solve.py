@@ -57,7 +57,8 @@ def main(arguments: list[str]) -> int:
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
     problem = _given() if chosen.problem == "-" else chosen.problem
-    solution = machines.solve(problem, chosen.seed)
+    with Console(stderr=True).status("answering"):
+        solution = machines.solve(problem, chosen.seed)
     if chosen.json:
         result = {
             "task": solution.task,
