@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from lantm.interrupt import ended_soon, interruptible, saved_at_the_end
+from lantm.interrupt import ended_at_once, ended_soon, interruptible, saved_at_the_end
 from lantm.training import RunFolder, load_learners, train
 
 # A function in C that takes hours and lets other threads run: so does a compilation.
@@ -55,6 +55,37 @@ def ended(number: signal.Signals, *command: str) -> tuple[int, str]:
 
 def test_a_process_that_is_stuck() -> None:
     assert ended(signal.SIGTERM, WAITING) == (130, "lantm: interrupted; run it again")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_import_is_ended_on_the_spot(number: signal.Signals) -> None:
+    """An exception in the middle of it would leave modules half imported, and who meets one fails in its own way."""
+    script = f"""
+import importlib, os, signal, sys
+import lantm.cli
+def half_done(name):
+    try:
+        signal.raise_signal({int(number)})
+    finally:
+        raise AttributeError("partially initialized module")
+importlib.import_module = half_done
+sys.argv = ["lantm", "zoo"]
+lantm.cli.entry()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "lantm: interrupted\n")
+
+
+def test_what_is_ignored_stays_so_and_handlers_come_back() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        usual = signal.getsignal(signal.SIGINT)
+        with ended_at_once():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGINT) is not usual
+        assert signal.getsignal(signal.SIGINT) is usual
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_a_training_that_is_stuck_saves_first(tiny, trained, tmp_path) -> None:

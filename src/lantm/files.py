@@ -49,6 +49,21 @@ def destination(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
+def check_folder(path: pathlib.Path) -> None:
+    """Raises a `LantmError` if there is something else than a folder where files are to be written into one."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise LantmError(f"cannot write into {path}: it is a link to what is not there") from None
+        return
+    except (OSError, ValueError) as error:
+        raise LantmError(f"cannot write into {path}: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISDIR(mode):
+        kind = "a file" if stat.S_ISREG(mode) else _kind(mode)
+        raise LantmError(f"cannot write into {path}: it is {kind}; give the name of a folder")
+
+
 def check_file(path: pathlib.Path, largest: int | None = None) -> None:
     """Raises a `LantmError` unless a path is a file, of at most so many bytes; one that is missing raises as usual."""
     found = path.stat()
@@ -118,6 +133,15 @@ def write_whole(path: pathlib.Path, data: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def utf8(text: str) -> bytes:
+    """A text for a file; names of folders that are no UTF-8 have question marks there.
+
+    >>> utf8("run-\\udcff")
+    b'run-?'
+    """
+    return text.encode(errors="replace")
 
 
 def write_json(path: pathlib.Path, value: Any, indent: int = 2) -> None:

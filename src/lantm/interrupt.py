@@ -116,6 +116,24 @@ def ended_soon() -> Iterator[Callable[[], bool]]:
         os.close(tell)
 
 
+@contextlib.contextmanager
+def ended_at_once() -> Iterator[None]:
+    """Within, Ctrl-C and SIGTERM end this process on the spot: for imports, which an exception leaves half done.
+
+    A signal that is ignored stays so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, lambda *_: _end()) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 _only_one_ends = threading.Lock()
 
 

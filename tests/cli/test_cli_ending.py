@@ -86,6 +86,21 @@ def test_an_output_that_is_closed(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "standard input is closed" in capsys.readouterr().err
 
 
+def test_an_input_without_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `yes` or /dev/zero write: it is read as far as a problem can reach."""
+
+    class Endless(io.StringIO):
+        def read(self, size: int | None = -1) -> str:
+            assert size is not None
+            assert size >= 0, "it would never come back"
+            return "y" * size
+
+    monkeypatch.setattr(sys, "stdin", Endless())
+    assert main(["solve", "copy", "-"]) == 2
+    said = capsys.readouterr().err
+    assert said == "lantm: standard input has more than 10,000,000 characters: give a shorter problem\n"
+
+
 class Gone(io.StringIO):
     """An output whose reader goes away after some lines, as `head` does."""
 

@@ -211,6 +211,20 @@ def test_what_is_no_file_is_not_replaced(refused, tmp_path: pathlib.Path, words:
     assert "it is a pipe; give the name of a file" in said
 
 
+def test_figures_go_into_a_folder(refused, tmp_path: pathlib.Path) -> None:
+    """What is none is said at once, before the machine runs."""
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    for kind, name in (("a file", "file"), ("a pipe", "pipe"), ("a device", os.devnull)):
+        for words in ("trace copy --out", "zoo add copy --shelf"):
+            said = refused(*words.split(), tmp_path / name)
+            assert f"cannot write into {tmp_path / name}: it is {kind}; give the name of a folder" in said
+    (tmp_path / "loop").symlink_to("loop")
+    assert "cannot write into" in refused("trace", "copy", "--out", tmp_path / "loop")
+    (tmp_path / "gone").symlink_to("nowhere")
+    assert "it is a link to what is not there" in refused("trace", "copy", "--out", tmp_path / "gone")
+
+
 def test_a_pipe_is_not_read(refused, tmp_path: pathlib.Path) -> None:
     """Who opened one would wait for ever."""
     os.mkfifo(tmp_path / "sweep.toml")

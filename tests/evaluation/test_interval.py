@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lantm.evaluation import Marks, Scores, clustered, wilson
+from lantm.evaluation.interval import beta_binomial
 from lantm.tasks import Lengths
 
 
@@ -20,6 +21,34 @@ def test_the_bounds_are_just_not_refuted(right: int, problems: int) -> None:
 
 def test_nothing_is_known_of_no_problems() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("power", [1, 16], ids=["middle", "high"])
+def test_few_batches_hold_it_too(power: int) -> None:
+    """A machine that fails at the longest lengths more and more: in 20 batches, few are of these."""
+    draws, random = 600, np.random.default_rng(0)
+    chances = 1 - np.linspace(0, 1, 63) ** power
+    right = random.binomial(32, chances[random.integers(0, 63, (draws, 20))])
+    held = [low <= chances.mean() <= high for low, high in (clustered(batches, 32) for batches in right)]
+    assert 0.93 < np.mean(held) < 0.98
+
+
+def test_a_mistake_says_no_more_than_none() -> None:
+    """One wrong answer in 640 must not make the lengths that were not drawn known."""
+    none, one = np.full(20, 32), np.array([31] + 19 * [32])
+    assert clustered(none, 32)[0] < clustered(one, 32)[0] < 0.95
+    low, high = clustered(one, 32)
+    assert low < one.mean() / 32 < high
+
+
+def test_a_beta_distribution_is_found() -> None:
+    """Of many batches whose chances are drawn from it; the interval is as wide as their scatter says."""
+    random = np.random.default_rng(0)
+    right = random.binomial(16, random.beta(2, 1, 400))
+    low, high = beta_binomial(right, 16)
+    assert low < 2 / 3 < high
+    error = 1.96 * float(np.std(right / 16)) / 400**0.5
+    assert (high - low) / 2 == pytest.approx(error, rel=0.1)
 
 
 @pytest.mark.parametrize("fails_beyond", [3, 32, 60], ids=["low", "middle", "high"])

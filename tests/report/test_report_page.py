@@ -176,6 +176,9 @@ def test_it_is_written_into_the_folder(run: RunFolder, machines: Trained, monkey
     monkeypatch.setattr(run_report, "report_page", lambda *_: "a page")
     assert write_report(machines) == run.path / "report.html"
     assert (run.path / "report.html").read_text() == "a page"
+    monkeypatch.setattr(run_report, "report_page", lambda *_: "café \udcff")
+    write_report(machines)
+    assert (run.path / "report.html").read_text(encoding="utf-8") == "café ?", "a name of a folder may be no UTF-8"
     (run.path / "report.html").unlink()
     with pytest.raises(LantmError, match="is a single machine: a report is made of a run folder"):
         write_report(machines.best)

@@ -93,6 +93,7 @@ def test_a_missing_file(tmp_path: pathlib.Path, part: str) -> None:
         (b"", r"{part}\.txt is empty"),
         (b" \n \n", r"{part}\.txt is empty"),
         (b"the cat \xff sat", r"{part}\.txt is not UTF-8 text \(at byte 8\)"),
+        (b"the c\0t", r"{part}\.txt is no text: it has zero bytes, the first at character 5"),
         ("the".encode("utf-16"), r"{part}\.txt is not UTF-8 text \(at byte 0\)"),
     ],
 )
@@ -120,6 +121,14 @@ def test_folders_that_are_none_or_hold_too_much(tmp_path: pathlib.Path) -> None:
     (tmp_path / "test.txt").unlink()
     (tmp_path / "test.txt").mkdir()
     with pytest.raises(LantmError, match=r"cannot read .*test\.txt: Is a directory"):
+        read_corpus(tmp_path)
+
+
+def test_a_text_that_is_too_large_is_not_read(tmp_path: pathlib.Path) -> None:
+    write(tmp_path)
+    with open(tmp_path / "valid.txt", "wb") as file:
+        file.truncate(2**30 + 1)
+    with pytest.raises(LantmError, match=r"valid\.txt has 1,073,741,825 bytes: a text has at most 1,073,741,824"):
         read_corpus(tmp_path)
 
 

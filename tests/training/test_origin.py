@@ -40,6 +40,15 @@ def test_an_experiment_that_was_edited(copy_of_run, part: str | None, field: str
         load_run(folder)
 
 
+def test_long_values_are_cut(copy_of_run) -> None:
+    folder = copy_of_run()
+    edit(folder, lambda values: values["recipe"].update(test_scales=list(range(1, 101))))
+    with pytest.raises(
+        LantmError, match=r"test_scales was \(1, 2\) and is now \(1, 2, 3, 4, 5, 6, \.\.\.\); undo that"
+    ):
+        load_run(folder)
+
+
 def test_the_command_says_what_differs(lantm, copy_of_run) -> None:
     folder = copy_of_run()
     edit(folder, lambda values: values["recipe"].update(batch_size=8, decay=0.5, clip=1.0, noise=0.5))

@@ -174,8 +174,8 @@ def test_a_curriculum_for_every_second_start() -> None:
         ("test_batches", [0]),
         ("steps", [0, 2**31]),
         ("starts", [0]),
-        ("test_scales", [(), (0,), (1, -2)]),
-        ("test_hard_scales", [(0,), (1, -2)]),
+        ("test_scales", [(), (0,), (1, -2), (1,) * 101]),
+        ("test_hard_scales", [(0,), (1, -2), (1,) * 101]),
     ],
 )
 def test_bad_values_are_refused_by_name(field: str, values: list[Any]) -> None:

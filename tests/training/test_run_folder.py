@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import tracemalloc
 from collections.abc import Callable
 
 import jax.numpy as jnp
@@ -192,6 +193,20 @@ def test_lines_that_cannot_be_read_are_passed_over(tmp_path: pathlib.Path) -> No
     assert [row["loss"] for row in folder.metrics()] == [0.5, None]
     folder.forget_after(1)
     assert (tmp_path / "metrics.jsonl").read_text() == '{"epoch": 1, "seed": 0, "loss": 0.5}\n'
+
+
+def test_a_line_without_end_is_never_read_as_a_whole(tmp_path: pathlib.Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.append_metrics([{"epoch": 1, "seed": 0, "loss": 0.5}])
+    size = 2**25
+    with open(tmp_path / "metrics.jsonl", "ab") as file:
+        file.truncate(size)
+    tracemalloc.start()
+    try:
+        assert [row["loss"] for row in folder.metrics()] == [0.5]
+        assert tracemalloc.get_traced_memory()[1] < size / 8
+    finally:
+        tracemalloc.stop()
 
 
 def test_files_that_a_crash_cut_off_are_removed(tmp_path: pathlib.Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lantm.cli.ending import prepare_output, status_after
 from lantm.errors import LantmError, LantmWarning
-from lantm.interrupt import ended_soon, leave
+from lantm.interrupt import ended_at_once, ended_soon, leave
 
 COMMANDS = {
     "demo": "watch a machine learn to copy, in a few minutes on a laptop",
@@ -71,9 +71,9 @@ def _run(arguments: list[str], while_importing: contextlib.AbstractContextManage
         return 0
     if command not in COMMANDS:
         raise LantmError(f"unknown command {command!r}: known are {', '.join(COMMANDS)}")
-    with while_importing:
+    with ended_at_once(), while_importing:  # a second or two, of which most is JAX's
         module = importlib.import_module(f"lantm.cli.{command}")
-    importlib.import_module("lantm.devices").use_all_cores()
+        importlib.import_module("lantm.devices").use_all_cores()
     with _warnings_in_one_line():
         importlib.import_module("lantm.program_cache").keep_programs()
         return int(module.main(rest))

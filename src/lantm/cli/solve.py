@@ -17,6 +17,8 @@ from lantm.report import first_mistake, shorten, worked_problem
 from lantm.tasks import Task
 from lantm.trained import Solution, Trained
 
+_MOST = 10_000_000  # characters on standard input: enough for a million symbols of any task
+
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
@@ -55,7 +57,8 @@ def main(arguments: list[str]) -> int:
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
     problem = _given() if chosen.problem == "-" else chosen.problem
-    solution = machines.solve(problem, chosen.seed)
+    with Console(stderr=True).status("answering"):
+        solution = machines.solve(problem, chosen.seed)
     if chosen.json:
         result = {
             "task": solution.task,
@@ -91,9 +94,12 @@ def _given() -> str:
     if sys.stdin is None:
         raise LantmError("standard input is closed: give the problem as an argument")
     try:
-        return sys.stdin.read().rstrip("\r\n")
+        text = sys.stdin.read(_MOST + 1)
     except UnicodeDecodeError as error:
         raise LantmError(f"standard input is no text: {error.reason}") from error
+    if len(text) > _MOST:  # it may have no end
+        raise LantmError(f"standard input has more than {_MOST:,} characters: give a shorter problem")
+    return text.rstrip("\r\n")
 
 
 def worked(machines: Trained, answered: Solution | Mistake, width: int | None) -> str:

@@ -214,7 +214,8 @@ def _train(
     if folder.summary().get("epoch") != result.epoch:  # a run that was complete already keeps its own
         folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     console.print(score_table(rows, "best weights of every seed"))
-    report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
+    with console.status("writing the report"):
+        report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
     page = f", for people in {report.name}" if report else ""
     say(console, f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")
     if as_json:

@@ -12,7 +12,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
-from lantm.files import destination, write_whole
+from lantm.files import destination, utf8, write_whole
 from lantm.report.pages import play_page
 from lantm.report.pages.training import recorded_training
 from lantm.report.pages.viewer import (
@@ -101,7 +101,7 @@ def main(arguments: list[str]) -> int:
 
 def _write(chosen: Arguments, text: str, page: pathlib.Path, machines: Sequence[Machine]) -> int:
     """Writes the page and says what is in it."""
-    content = text.encode()
+    content = utf8(text)
     write_whole(page, content)
     if chosen.json:
         shown = [{"machine": one.name, "problems": [problem.name for problem in one.problems]} for one in machines]

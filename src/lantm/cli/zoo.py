@@ -13,6 +13,7 @@ from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.evaluation.examiner import check_problems
+from lantm.files import check_folder
 from lantm.report import plain_table
 from lantm.trained import Trained, load_file, promote, usual_name, zoo
 from lantm.weight_files import SUFFIX
@@ -81,6 +82,8 @@ def main(arguments: list[str]) -> int:
 
 def _add(chosen: AddArguments) -> int:
     check_problems(chosen.problems)
+    if chosen.shelf:
+        check_folder(chosen.shelf)  # before anything is scored
     run, shelf = open_trained(chosen.run, chosen.data, chosen.trust), chosen.shelf or zoo.SHELF
     name = chosen.name or usual_name(run.experiment)
     before = shelf / f"{name}{SUFFIX}"

@@ -9,9 +9,10 @@ would hold the true score in a third of all cases instead of 95% of them (result
 import math
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 _NORMAL = 1.96  # standard deviations around the mean that hold 95% of a normal distribution
+_FEW = 4.0  # batches; below, a scatter is hardly known
 
 
 def wilson(right: float, problems: float, deviations: float = _NORMAL) -> tuple[float, float]:
@@ -37,6 +38,9 @@ def clustered(right: Int[np.ndarray, " batches"], batch_size: int) -> tuple[floa
     least one per batch, at most all. If all answers are right, or none, nothing scatters and a batch counts as one
     problem. As the scatter is itself estimated, deviations are those of Student's t.
 
+    A scatter that rests on one to three batches says little of what the lengths that were not drawn would add. Then the
+    interval is widened to hold that of `beta_binomial` too.
+
     >>> low, high = clustered(np.full(100, 32), 32)
     >>> round(low, 3), high
     (0.962, 1.0)
@@ -48,7 +52,40 @@ def clustered(right: Int[np.ndarray, " batches"], batch_size: int) -> tuple[floa
     scatter = float(np.var(right / batch_size, ddof=1)) / batches
     independent = share * (1 - share) / scatter if scatter > 0 and 0 < share < 1 else 0.0
     independent = min(max(independent, batches), problems)
-    return wilson(share * independent, independent, _student(batches - 1))
+    low, high = wilson(share * independent, independent, _student(batches - 1))
+    squares = (right - np.mean(right)) ** 2
+    if scatter > 0 and np.sum(squares) ** 2 < _FEW * np.sum(squares**2):  # the participation ratio of the batches
+        least, most = beta_binomial(right, batch_size)
+        return min(low, least), max(high, most)
+    return low, high
+
+
+def beta_binomial(right: Int[np.ndarray, " batches"], batch_size: int) -> tuple[float, float]:
+    """The interval of a fraction if every batch has a chance of its own, drawn from a beta distribution.
+
+    Of the mean of that distribution, after the batches; how much the chances differ (0: not at all, 1: they are 0 or 1)
+    is not known, and every value that the batches allow counts. Both have the arcsine distribution before.
+
+    >>> low, high = beta_binomial(np.array([32, 32, 32, 32, 30]), 32)
+    >>> round(low, 2), round(high, 2)
+    (0.68, 1.0)
+    """
+    mean: Float[np.ndarray, "means 1"] = _arcsine(400)[:, None]
+    alike: Float[np.ndarray, " differences"] = 1 / (1e-4 + 0.998 * _arcsine(40)) - 1
+    likelihood = np.zeros((mean.size, alike.size))
+    # The chance of a batch is a product over its right answers, one over its mistakes, and one over all.
+    for at in range(batch_size):
+        likelihood += np.sum(right > at) * np.log(mean * alike + at)
+        likelihood += np.sum(batch_size - right > at) * np.log((1 - mean) * alike + at)
+        likelihood -= len(right) * np.log(alike + at)
+    below = np.cumsum(np.exp(likelihood - likelihood.max()).sum(axis=1))
+    low, high = np.interp([0.025, 0.975], below / below[-1], mean[:, 0])
+    return float(low), float(high)
+
+
+def _arcsine(points: int) -> Float[np.ndarray, " points"]:
+    """Numbers between 0 and 1, dense at both ends, as many between any two as the arcsine distribution has there."""
+    return np.sin(np.pi / 2 * (np.arange(points) + 0.5) / points) ** 2
 
 
 def _student(freedom: int) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from lantm.errors import LantmError
 from lantm.evaluation import SOLVED
 from lantm.evaluation.examiner import PARTS
-from lantm.files import write_whole
+from lantm.files import utf8, write_whole
 from lantm.grids.folder import GridFolder, Record
 from lantm.grids.packing import point_record
 from lantm.grids.point import Point
@@ -72,7 +72,7 @@ def write_csv(path: pathlib.Path, rows: Sequence[Row]) -> None:
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-    write_whole(path, text.getvalue().encode())
+    write_whole(path, utf8(text.getvalue()))
 
 
 def write_parquet(path: pathlib.Path, rows: Sequence[Row]) -> None:

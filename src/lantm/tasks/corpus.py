@@ -20,6 +20,9 @@ END = "<eos>"
 UNKNOWN = "<unk>"
 """The word that replaces every word that is not in the vocabulary."""
 
+LARGEST_TEXT = 2**30
+"""The most bytes of a file of a text: twice the largest that is usual for words, WikiText-103."""
+
 Part = Literal["train", "valid", "test"]
 PARTS: tuple[Part, ...] = ("train", "valid", "test")
 _ENDINGS = (".txt", ".tokens")
@@ -120,11 +123,15 @@ def _read(path: pathlib.Path) -> list[str]:
     if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe waits for a writer, a device may have no end
         raise LantmError(f"{path} is a pipe or a device, not a file: copy the text into a file")
     try:
+        if (size := path.stat().st_size) > LARGEST_TEXT:
+            raise LantmError(f"{path} has {size:,} bytes: a text has at most {LARGEST_TEXT:,}; give a part of it")
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise LantmError(f"{path} is not UTF-8 text (at byte {error.start}): convert it first") from error
     except OSError as error:
         raise LantmError(f"cannot read {path}: {error.strerror}") from error
+    if "\0" in text:  # no word ends at one: a file full of them would be one word
+        raise LantmError(f"{path} is no text: it has zero bytes, the first at character {text.index(chr(0))}")
     lines = text.split("\n")
     if not lines[-1].strip():  # nothing follows the last line break
         lines.pop()

@@ -4,6 +4,7 @@ It notes the experiment and what that learns from, so that it is never continued
 """
 
 import pathlib
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,7 +67,7 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any], place: str) 
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             found += _differences(one, other, f"{place}{name}.")
         elif one != other:
-            found.append(f"{place}{name} was {one!r} and is now {other!r}")
+            found.append(f"{place}{name} was {reprlib.repr(one)} and is now {reprlib.repr(other)}")
     return found
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 20
 """The number of consecutive steps without a finite gradient after which a seed counts as diverged."""
+_MOST_SCALES = 100  # that a machine is tested at
 _LARGEST = 2**31 - 1  # of the integers that programs are compiled with
 
 
@@ -131,6 +132,9 @@ class Recipe:
         for name in ("plateau_patience", "validation_memory", *counts):
             if not 1 <= getattr(self, name) <= _LARGEST:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 to {_LARGEST}")
+        for name in ("test_scales", "test_hard_scales"):
+            if (scales := len(getattr(self, name))) > _MOST_SCALES:
+                raise LantmError(f"{name} are {scales:,} numbers: give at most {_MOST_SCALES}")
         if not self.test_scales or not all(1 <= scale <= _LARGEST for scale in self.test_scales):
             raise LantmError(f"test_scales are {self.test_scales}: give whole numbers from 1 on, at least one")
         if not 0 <= self.retest_batches <= _LARGEST:

@@ -49,6 +49,7 @@ class Seconds:
     seconds: float
 
 
+_LONGEST_LINE = 2**16  # characters of metrics
 KEPT = 2  # checkpoints: the one before the newest stays, in case the newest is damaged
 
 
@@ -147,7 +148,8 @@ class RunFolder:
             return
         check_file(self._metrics_file)
         with open(self._metrics_file, encoding="utf-8", errors="replace") as file:
-            for line in file:
+            # A longer line is none of ours: it is read in pieces, which are skipped, and never as a whole.
+            for line in iter(lambda: file.readline(_LONGEST_LINE), ""):
                 try:
                     row = json.loads(line)
                 except (ValueError, RecursionError):

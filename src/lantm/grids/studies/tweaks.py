@@ -24,6 +24,8 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "momentum": {"momentum": 0.95},
     "adam": {"optimiser": "adam"},
     "two-write-heads": {"write_heads": 2},
+    # The same trainings, whose weights are compared once more before they are chosen.
+    "retested": {"retest_batches": 100},
 }
 """By name, what each changes in the machine or the training of the recipe."""
 

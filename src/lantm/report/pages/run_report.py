@@ -14,7 +14,7 @@ import numpy as np
 
 from lantm.errors import LantmError
 from lantm.evaluation import SOLVED, Draw, Scores, record
-from lantm.files import write_whole
+from lantm.files import utf8, write_whole
 from lantm.randomness import EVALUATE
 from lantm.report.diagnosis import diagnose
 from lantm.report.learning import curves_of_tests, loss_curves
@@ -39,7 +39,7 @@ def write_report(trained: Trained) -> pathlib.Path:
         raise LantmError(f"{trained.name} is a single machine: a report is made of a run folder")
     path = trained.folder.path / REPORT
     with trained.folder.locked():
-        write_whole(path, report_page(trained).encode())
+        write_whole(path, utf8(report_page(trained)))
     return path
 
 
