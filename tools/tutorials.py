@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import pathlib
+import sys
 import tempfile
 from typing import Any
 
@@ -39,7 +40,7 @@ def text(output: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    for path in sorted(FOLDER.glob("*.ipynb")):
+    for path in map(pathlib.Path, sys.argv[1:] or sorted(FOLDER.glob("*.ipynb"))):
         notebook = json.loads(path.read_text())
         with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
             found = outputs(notebook["cells"])
