@@ -13,7 +13,7 @@ FOLDER = pathlib.Path(__file__).parent.parent / "docs" / "tutorials"
 
 
 def outputs(cells: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """What each cell prints and shows, as notebooks store it; without a kernel, which takes longer to start than these run."""
+    """What each cell prints and shows, as notebooks store it. No kernel: it would take longer to start."""
     names: dict[str, object] = {"__name__": "tutorial"}
     return [_output(cell, names) if cell["cell_type"] == "code" else [] for cell in cells]
 
