@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO ?= runs/demo
 PYTHONS := 3.11 3.12 3.13
 
-.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability fuzz audit gallery readme docs dist clean
+.PHONY: demo test test-thorough test-all $(PYTHONS:%=test-on-%) coverage lint bench reliability fuzz audit gallery readme tutorials docs dist clean
 
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
@@ -65,6 +65,10 @@ gallery: $(VENV)/.figures
 
 readme: $(VENV)/.core
 	$(BIN)/python tools/readme.py
+
+# Runs the tutorials and stores what their cells print.
+tutorials: $(VENV)/.core
+	$(BIN)/python tools/tutorials.py
 
 # The documentation, in site/: opens from disk. A broken link or an undocumented public name fails.
 docs: $(VENV)/.docs

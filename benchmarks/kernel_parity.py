@@ -71,7 +71,7 @@ def _case(geometry: str, weighting: str, heads: int, size: int) -> dict[str, Any
 
 
 def small(case: dict[str, Any]) -> dict[str, Any]:
-    """The same with sizes that the interpreter can bear."""
+    """The same with sizes that can be emulated in a moment."""
     return {**case, "cells": 6, "memory_width": 4, "batch": 17}
 
 
@@ -168,21 +168,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--length", type=int, default=16, help="symbols to copy (default 16)")
     parser.add_argument("--workers", type=int, default=4, help="cases that are compared at once (default 4)")
     parser.add_argument("--case", type=int, help="compare one case, by its number, and print it as JSON; not saved")
-    parser.add_argument("--interpret", action="store_true", help="small machines in Pallas's interpreter; not saved")
+    parser.add_argument("--emulate", action="store_true", help="small machines, emulated on a CPU; not saved")
     parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "kernel-parity.json", help="the JSON to write")
     chosen = parser.parse_args(arguments)
     if chosen.case is not None:
         case = list(cases())[chosen.case]
-        case, backend = (small(case), "emulated") if chosen.interpret else (case, "kernel")
+        case, backend = (small(case), "emulated") if chosen.emulate else (case, "kernel")
         print(json.dumps(compare(case, chosen.length, backend)))
         return
     origin = {"command": command("kernel_parity"), **provenance(), "length": chosen.length}
-    compared = [] if chosen.interpret else _already_compared(chosen.out, origin)
+    compared = [] if chosen.emulate else _already_compared(chosen.out, origin)
     done = [{name: one[name] for name in one if name not in _FOUND} for one in compared]
     left = [number for number, case in enumerate(cases()) if case not in done]
     failed: list[str] = []
     with concurrent.futures.ThreadPoolExecutor(chosen.workers) as workers:
-        running = [workers.submit(_in_a_process, number, chosen.length, chosen.interpret) for number in left]
+        running = [workers.submit(_in_a_process, number, chosen.length, chosen.emulate) for number in left]
         for ended in concurrent.futures.as_completed(running):
             if error := ended.exception():
                 failed.append(getattr(error, "stderr", None) or str(error))
@@ -190,7 +190,7 @@ def main(arguments: list[str] | None = None) -> None:
                 continue
             compared.append(ended.result())
             print(row(compared[-1]), flush=True)
-            if not chosen.interpret:
+            if not chosen.emulate:
                 chosen.out.parent.mkdir(parents=True, exist_ok=True)
                 chosen.out.write_text(json.dumps({**origin, "cases": compared}, indent=2) + "\n")
     Console().print(
@@ -205,8 +205,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"{len(failed)} cases failed:\n{failed[0]}")
 
 
-def _in_a_process(number: int, length: int, interpret: bool) -> dict[str, Any]:
-    flags = ["--case", str(number), "--length", str(length), *(["--interpret"] if interpret else [])]
+def _in_a_process(number: int, length: int, emulate: bool) -> dict[str, Any]:
+    flags = ["--case", str(number), "--length", str(length), *(["--emulate"] if emulate else [])]
     # They share the GPU's memory, and run for milliseconds: searching for fast kernels would take minutes.
     flags_of_xla = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_autotune_level=0"
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "XLA_FLAGS": flags_of_xla}

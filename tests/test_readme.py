@@ -46,6 +46,10 @@ def test_the_tree_is_the_tree() -> None:
         assert (ROOT / "src/lantm" / name).exists(), name
     for name in re.findall(r"^    ([\w]+/) ", tree, re.MULTILINE):
         assert (ROOT / name).exists(), name
+    for part, files in re.findall(r"^      ([\w.]+)/ ((?:.*\n {22})*.*)", inside, re.MULTILINE):
+        folder = ROOT / "src/lantm" / part
+        for name in re.findall(r"\w+\.py|\b\w+/", files):
+            assert list(folder.rglob(name.rstrip("/"))), f"{part}/{name}"
     listed = set(re.findall(r"^      ([\w.]+)/", inside, re.MULTILINE))
     folders = {path.name for path in (ROOT / "src/lantm").iterdir() if path.is_dir() and not path.name.startswith("_")}
     assert listed == folders

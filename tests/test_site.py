@@ -44,10 +44,11 @@ def test_files_of_the_repository_are_copied(site: ModuleType) -> None:
 
 def test_a_notebook_is_a_page(site: ModuleType, tmp_path: pathlib.Path) -> None:
     cells = [{"cell_type": "markdown", "source": ["# T\n", "see [b](b.ipynb)"]}, {"cell_type": "code", "source": ["1"]}]
+    cells[1]["outputs"] = [{"output_type": "execute_result", "data": {"text/plain": ["1"]}}]
     (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
     text = site.linked(site.as_page(tmp_path / "a.ipynb"), site.ROOT / "docs" / "tutorials")
     assert text.startswith("# T\nsee [b](b.md)\n\n[This page as a notebook](a.ipynb)")
-    assert text.endswith("```python\n1\n```")
+    assert text.endswith("```python\n1\n```\n\n```text\n1\n```")
 
 
 def test_a_page_that_fetches_something_is_an_error(site: ModuleType) -> None:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 import griffe
+import tutorials
 
 import lantm
 from lantm.cli import COMMANDS
@@ -23,6 +24,7 @@ from lantm.cli import main as command
 ROOT = pathlib.Path(__file__).parent.parent
 SITE, SOURCE = ROOT / "site", ROOT / "build" / "docs"
 FOLDERS = "examples|results|src|tools|benchmarks|tests"  # of the repository, that pages link to
+STYLE = "site.css"
 SHIM = "iframe-worker.js"  # the generator would fetch it from the network; it lets search work without a server
 
 NAVIGATION = {
@@ -32,7 +34,7 @@ NAVIGATION = {
         "Reading a trace": "tutorials/reading-a-trace.md",
         "Training from Python": "tutorials/training-from-python.md",
         "Many seeds and sweeps": "tutorials/seeds-and-sweeps.md",
-        "Your own task, geometry, ...": "tutorials/your-own.md",
+        "Parts of your own": "tutorials/your-own.md",
         "The layer in a network": "tutorials/layer-in-a-network.md",
         "Why seeds fail": "tutorials/why-seeds-fail.md",
         "Exact at any length": "tutorials/exact-at-any-length.md",
@@ -86,6 +88,7 @@ CONFIGURATION = {
         ],
     },
     "extra": {"generator": False},
+    "extra_css": [STYLE],
     "plugins": [
         "search",
         "offline",
@@ -137,6 +140,7 @@ def main() -> None:
             shutil.copy(path, place)
         elif path.is_file():
             shutil.copy(path, place)
+    shutil.copy(ROOT / "tools" / STYLE, SOURCE / STYLE)
     changes = (ROOT / "CHANGELOG.md").read_text()
     (SOURCE / "changes.md").write_text(linked(changes.replace("](docs/", "]("), pages))
     contributing = (ROOT / "CONTRIBUTING.md").read_text()
@@ -169,10 +173,12 @@ def main() -> None:
 def as_page(path: pathlib.Path) -> str:
     """A notebook as Markdown."""
     cells = json.loads(path.read_text())["cells"]
-    parts = [
-        "".join(cell["source"]) if cell["cell_type"] == "markdown" else f"```python\n{''.join(cell['source'])}\n```"
-        for cell in cells
-    ]
+    parts = []
+    for cell in cells:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        if shown := "\n".join(tutorials.text(output).rstrip() for output in cell.get("outputs", [])):
+            parts.append(f"```text\n{shown}\n```")
     title, *rest = parts
     return "\n\n".join([title, f"[This page as a notebook]({path.name}), which opens in Jupyter and in Colab.", *rest])
 

@@ -54,7 +54,7 @@ def test_a_gpu_that_jax_does_not_use(
     ):
         (tmp_path / "version").write_text(text)
         monkeypatch.setattr(doctor, "_DRIVER", tmp_path / "version")
-        assert doctor.advice()[0] == f"there is an NVIDIA GPU that JAX does not use: pip install 'lantm[{extra}]'"
+        assert doctor.advice()[0] == f"there is an NVIDIA GPU that JAX does not use: pip install 'jax[{extra}]'"
 
 
 def test_what_makes_it_slow(monkeypatch: pytest.MonkeyPatch) -> None:

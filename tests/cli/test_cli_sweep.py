@@ -44,12 +44,12 @@ def file(tmp_path: pathlib.Path) -> pathlib.Path:
 def test_a_sweep_from_its_file_to_its_table(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = lantm("sweep", file, "--plan")
-    assert said.out == "4 points, 4 of them to be done, as 1 programs\n"
+    assert said.out == "4 points, 4 of them to be done, as 1 program\n"
     assert not (tmp_path / "runs").exists()
 
     said = lantm("sweep", file, "--csv", "table.csv", "--json")
     assert said.status == 0
-    assert "4 points, 4 of them to be done, as 1 programs, into runs/tiny" in said.err
+    assert "4 points, 4 of them to be done, as 1 program, into runs/tiny" in said.err
     assert "running copy-lantm-invnorm-" in said.err
     rows = json.loads(said.out)
     assert [(row["learning_rate"], row["seed"], row["done"]) for row in rows] == [
@@ -103,7 +103,7 @@ def test_parquet(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch:
     folder = tmp_path / "sweep"
     GridFolder(folder).begin(Sweep.from_json({"experiment": {"task": "copy"}, "seeds": 3}).to_json())
     said = lantm("sweep", "--show", folder, "--parquet", tmp_path / "table.parquet")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'lantm[parquet]'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install pyarrow")
     assert said.status == 0
     rows = parquet.read_table(tmp_path / "table.parquet").to_pylist()
     assert [(row["task"], row["seed"], row["done"]) for row in rows] == [("copy", seed, False) for seed in range(3)]
@@ -113,8 +113,8 @@ def test_extras_that_are_not_there(refused, tmp_path: pathlib.Path, file, monkey
     GridFolder(tmp_path / "sweep").begin(Sweep.from_json({"experiment": {"task": "copy"}}).to_json())
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    assert "pip install 'lantm[parquet]'" in refused("sweep", "--show", tmp_path / "sweep", "--parquet", "x")
-    assert "pip install 'lantm[ray]'" in refused("sweep", file, "--engine", "ray", "--out", tmp_path / "new")
+    assert "pip install pyarrow" in refused("sweep", "--show", tmp_path / "sweep", "--parquet", "x")
+    assert "pip install ray" in refused("sweep", file, "--engine", "ray", "--out", tmp_path / "new")
 
 
 def test_mistakes(refused: Callable[..., str], tmp_path: pathlib.Path, file: pathlib.Path) -> None:

@@ -81,7 +81,7 @@ def test_traces_that_cannot_be(refused, trained, flags: list[str], reason: str) 
 def test_without_matplotlib(refused, trained, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for command in ("trace", "video"):
-        assert "pip install 'lantm[figures]'" in refused(command, trained.folder.path)
+        assert "pip install matplotlib" in refused(command, trained.folder.path)
 
 
 # Videos.

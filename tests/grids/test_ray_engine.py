@@ -46,7 +46,7 @@ def records(folder: pathlib.Path) -> dict[str, Any]:
     return {name: {key: value for key, value in one.items() if key != "made"} for name, one in found.items()}
 
 
-@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'lantm[ray]'")
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install ray")
 def test_the_same_records_as_in_this_process(tiny_sweep: Sweep, tmp_path: pathlib.Path) -> None:
     events = by_ray(tiny_sweep, tmp_path / "ray")
     assert events[-1] == ["done", 6, ""]

@@ -1,4 +1,4 @@
-"""The GPU kernels, interpreted on the CPU in double precision, against the loops they stand in for."""
+"""The GPU kernels, emulated on the CPU in double precision, against the loops they stand in for."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -8,14 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from agreement import quick, small_lantm
-from jax.sharding import AbstractDevice, AbstractMesh
 
 from lantm.devices import on_cpu
 from lantm.errors import LantmError, SlowerWarning
 from lantm.geometry import Translation
-from lantm.machine import InvNorm, LantmConfig, backend, kernel, recur
+from lantm.machine import InvNorm, LantmConfig, backend, compilers, recur
 from lantm.machine.backend import Kernels, choose_kernels
-from lantm.machine.state import Schedule, Weights
+from lantm.machine.compilers import find_nvrtc
+from lantm.machine.kernel import calls
+from lantm.machine.kernel.program import Shape, choose_shape, program_text
+from lantm.machine.state import Machinery, Schedule, Weights
 from lantm.tasks import make_task
 
 pytestmark = pytest.mark.usefixtures("double_precision")
@@ -149,6 +151,7 @@ class Chip(NamedTuple):
 
 def use_chip(monkeypatch: pytest.MonkeyPatch, chip: Chip) -> None:
     monkeypatch.setattr(backend, "current_device", lambda: chip)
+    monkeypatch.setattr(backend, "missing_compiler", lambda: None)
     backend._warn_once.cache_clear()
 
 
@@ -166,7 +169,7 @@ def test_a_cpu_has_no_kernels() -> None:
 @pytest.mark.usefixtures("gpu")
 def test_a_gpu_has_them_unless_loops_are_asked_for() -> None:
     for asked in ("auto", "kernel"):
-        assert choose_kernels(asked, LantmConfig().access, 50, jnp.float32) == Kernels(False, interpret=False)
+        assert choose_kernels(asked, LantmConfig().access, 50, jnp.float32) == Kernels(full_precision=False)
         assert choose_kernels(asked, LantmConfig(geometry="disk", memory_width=128).access, 100, jnp.float32)
     assert choose_kernels("loops", LantmConfig().access, 50, jnp.float32) is None
 
@@ -212,6 +215,13 @@ def test_other_chips_are_not_served(monkeypatch: pytest.MonkeyPatch, other: str)
         assert choose_kernels("auto", LantmConfig().access, 50, jnp.float32) is None
 
 
+@pytest.mark.usefixtures("gpu")
+def test_without_a_compiler_the_loops_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "missing_compiler", lambda: "there is no C++ compiler: install one, such as g++")
+    with pytest.warns(SlowerWarning, match="half the speed.*no C\\+\\+ compiler"):
+        assert choose_kernels("auto", LantmConfig().access, 50, jnp.float32) is None
+
+
 def test_the_default_device_is_honoured_and_traced_for() -> None:
     """A function that was compiled for one device is traced again for another."""
     seen = []
@@ -240,16 +250,70 @@ def test_the_default_device_is_honoured_and_traced_for() -> None:
     ],
     ids=["default", "highest"],
 )
-def test_kernels_are_ready_for_a_gpu(monkeypatch: pytest.MonkeyPatch, precision: str, config: LantmConfig) -> None:
-    """JAX can write the kernels for a GPU without having one: no operation in them is unknown to it."""
+def test_a_gpu_is_told_to_start_them(monkeypatch: pytest.MonkeyPatch, precision: str, config: LantmConfig) -> None:
+    """A step of training calls the forward and the backward kernel, for all machines at once."""
     use_chip(monkeypatch, Chip("gpu", "9.0"))
-    # Newer versions of JAX ask for the chip while they write a kernel.
-    chip = AbstractMesh((), (), abstract_device=AbstractDevice("NVIDIA H100", num_cores=None, platform="gpu"))
+    monkeypatch.setattr(calls, "registered", lambda text, architecture: f"kernel of {architecture}")
     task = make_task("copy")
-    step = jax.jit(jax.grad(lambda model, batch: jnp.sum(model(batch).logits)))
+    step = jax.jit(jax.vmap(jax.grad(lambda model, batch: jnp.sum(model(batch).logits)), in_axes=(0, None)))
     with jax.enable_x64(False), jax.default_matmul_precision(precision):
         batch = task.sample(jax.random.key(1), BATCH, 4, 4)
-        model = config.build(task.vocabulary, jax.random.key(0))
-        with jax.sharding.use_abstract_mesh(chip):
-            text = step.trace(model, batch).lower(lowering_platforms=("cuda",)).as_text()
-    assert text.count("triton") == 2
+        models = jax.vmap(lambda key: config.build(task.vocabulary, key))(jax.random.split(jax.random.key(0), 3))
+        text = step.trace(models, batch).lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("@lantm_launch") == 2
+    assert text.count("runs = 3") == 2
+    assert text.count('kernel = "kernel of sm_90"') == 2
+
+
+def texts(config: LantmConfig, rows: int, shared: bool, full_precision: bool = False) -> str:
+    machinery = Machinery(config.access, config.policy, config.cell, Kernels(full_precision))
+    return program_text(machinery, Shape(config.access, config.cells, rows, 40, shared))
+
+
+@pytest.mark.skipif(find_nvrtc() is None, reason="needs NVRTC, which comes with JAX for a GPU")
+@pytest.mark.parametrize("name", list(CONFIGURATIONS))
+def test_kernels_compile_for_a_gpu(name: str) -> None:
+    """NVRTC needs no GPU."""
+    for rows, shared, full_precision in ((1, True, False), (8, False, True)):
+        assert compilers._compiled(texts(CONFIGURATIONS[name], rows, shared, full_precision), "sm_90")
+
+
+@pytest.mark.parametrize(
+    ("problems", "slots", "rows", "shared"),
+    [
+        (32, 66, 1, True),  # few problems: as many multiprocessors as there are
+        (512, 66, 2, True),
+        (4096, 66, 8, True),  # many: each has several
+        (4096, 1026, 1, True),  # long ones: the memories of one problem alone
+        (4096, 10_000, 8, False),  # longer ones stay in global memory
+    ],
+)
+def test_how_problems_are_laid_out(problems: int, slots: int, rows: int, shared: bool) -> None:
+    shape = choose_shape(LantmConfig().access, 50, slots, problems, processors=132)
+    assert shape is not None
+    assert (shape.rows, shape.memory_shared) == (rows, shared)
+    assert max(shape.shared(False), shape.shared(True)) * 4 <= 227 * 1024
+
+
+@pytest.mark.parametrize(("rows", "shared"), [(1, True), (4, False), (8, True)])
+def test_other_layouts_do_the_same(monkeypatch: pytest.MonkeyPatch, rows: int, shared: bool) -> None:
+    """Whatever number of problems a block has, and wherever its memories are; the last block is not full."""
+    config = small_lantm(read_heads=2, weighting="softmax", settle_reads=True, cell_bound=0.5)
+    weights, inputs, start, memory, window, schedule = prepared(config, length=5, capacity=6, problems=11)
+
+    def loss(backend: str, weights: Weights, memory: Any) -> Any:
+        path = recur(
+            config.access, config.policy, weights, inputs, start, memory, window, schedule, backend, config.cell
+        )
+        return jnp.sum(jnp.sin(path.states.controller.hidden))
+
+    monkeypatch.setattr(
+        calls, "choose_shape", lambda access, cells, slots, *_: Shape(access, cells, rows, slots, shared)
+    )
+    jax.clear_caches()
+    found, expected = (
+        quick(jax.value_and_grad(partial(loss, backend), argnums=(0, 1)))(weights, memory)
+        for backend in ("emulated", "loops")
+    )
+    jax.clear_caches()
+    assert_same(found, expected)

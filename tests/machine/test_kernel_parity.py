@@ -62,7 +62,7 @@ def test_the_comparison_runs(
 ) -> None:
     monkeypatch.setattr(kernel_parity, "PRECISIONS", ("highest",))  # a CPU has no other
     out = tmp_path / "parity.json"
-    kernel_parity.main(["--interpret", "--case", "0", "--length", "3", "--out", str(out)])
+    kernel_parity.main(["--emulate", "--case", "0", "--length", "3", "--out", str(out)])
     found = json.loads(capsys.readouterr().out)
     assert found["highest"]["gradient"] < 1e-4
     assert 0 < found["loops, highest"]["gradient"] < 1e-4

@@ -284,9 +284,7 @@ def test_mapped_examples_fill_the_blocks_of_the_kernels() -> None:
     text = str(jax.make_jaxpr(lambda layer: gradient(layer, "emulated"))(layer))
     assert "grid=(2,)" in text
     assert text.count("pallas_call[") == 2, "one forward, one backward"
-    assert_same(
-        quick(gradient, static_argnums=1)(layer, "emulated"), quick(gradient, static_argnums=1)(layer, "loops")
-    )
+    assert_same(quick(gradient, static_argnums=1)(layer, "emulated"), quick(gradient, static_argnums=1)(layer, "loops"))
 
 
 # A controller of one's own.

@@ -96,7 +96,7 @@ def test_pointing_at_a_symbol_shows_its_read_and_its_write(open_page: Open) -> N
 def test_pointing_into_the_pictures(open_page: Open) -> None:
     page = open_page(page_of(acting.machine("seed 0", acting.scene(8))))
     heat = page.page.locator("canvas.heat").bounding_box()
-    gutter = 138
+    gutter = 148
     x = heat["x"] + gutter + (heat["width"] - gutter) * (12 + 0.5) / 18
     page.page.mouse.move(x, heat["y"] + heat["height"] * (5 + 0.5) / 9)
     page.settle()

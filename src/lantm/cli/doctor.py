@@ -82,7 +82,7 @@ def advice() -> list[str]:
     config: Any = jax.config  # its fields have types from JAX 0.12 on only
     if platform != "gpu" and driver:
         extra = "cuda13" if driver >= _CUDA_13_DRIVER else "cuda12"
-        found.append(f"there is an NVIDIA GPU that JAX does not use: pip install 'lantm[{extra}]'")
+        found.append(f"there is an NVIDIA GPU that JAX does not use: pip install 'jax[{extra}]'")
     elif platform == "cpu":
         found.append("an NVIDIA GPU of 2020 or later: it trains many seeds in little more time than one")
     elif reason := unserved_device():

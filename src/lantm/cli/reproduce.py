@@ -40,7 +40,7 @@ class Arguments:
     again: bool = False
     """Train anew what has a result already; old results and run folders are moved aside."""
     engine: EngineName = "local"
-    """Where to train: in this process, or on a Ray cluster (pip install 'lantm[ray]')."""
+    """Where to train: in this process, or on a Ray cluster (pip install ray)."""
     address: str | None = None
     """The Ray cluster to join, as "auto" or host:port; by default one is started on this machine."""
     cpus: int = 1

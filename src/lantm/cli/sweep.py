@@ -38,7 +38,7 @@ class Arguments:
     out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The sweep folder; by default runs/ and the name of the file."""
     engine: EngineName = "local"
-    """Where to train: in this process, or on a Ray cluster (pip install 'lantm[ray]')."""
+    """Where to train: in this process, or on a Ray cluster (pip install ray)."""
     address: str | None = None
     """The Ray cluster to join, as "auto" or host:port; by default one is started on this machine."""
     cpus: int = 1
@@ -56,7 +56,7 @@ class Arguments:
     csv: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Also write a line per point to this file."""
     parquet: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """The same as Parquet (pip install 'lantm[parquet]')."""
+    """The same as Parquet (pip install pyarrow)."""
     json: bool = False
     """Print a row per point as JSON on standard output."""
 
@@ -100,7 +100,8 @@ def main(arguments: list[str]) -> int:
 
 def _plan(points: list[Point], groups: list[Group]) -> str:
     left = sum(group.experiment.seeds for group in groups)
-    return f"{len(points):,} points, {left:,} of them to be done, as {len(groups):,} programs"
+    programs = "1 program" if len(groups) == 1 else f"{len(groups):,} programs"
+    return f"{len(points):,} points, {left:,} of them to be done, as {programs}"
 
 
 def _show(chosen: Arguments, sweep: Sweep, points: list[Point], folder: GridFolder) -> None:

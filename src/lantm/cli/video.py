@@ -42,7 +42,7 @@ class Arguments:
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     out: pathlib.Path | None = None
-    """The file: .gif, or .mp4 with the extra `lantm[video]`. By default RUN/video-seed-N.gif."""
+    """The file: .gif, or .mp4 with imageio-ffmpeg. By default RUN/video-seed-N.gif."""
     json: bool = False
     """Print JSON on standard output: the file, its frames and its size."""
 

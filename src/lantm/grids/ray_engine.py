@@ -95,7 +95,7 @@ def load_ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise LantmError("Ray is not installed: pip install 'lantm[ray]'") from error
+        raise LantmError("Ray is not installed: pip install ray") from error
     return ray
 
 

@@ -81,7 +81,7 @@ def write_parquet(path: pathlib.Path, rows: Sequence[Row]) -> None:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise LantmError("Parquet needs PyArrow: pip install 'lantm[parquet]', or take --csv") from error
+        raise LantmError("Parquet needs PyArrow: pip install pyarrow, or take --csv") from error
     written = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), written)
     write_whole(path, written.getvalue())

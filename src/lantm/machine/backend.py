@@ -6,7 +6,6 @@ one is not noticed; name the backend then, or set `jax.default_device`.
 """
 
 import dataclasses
-import importlib.util
 import warnings
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -18,13 +17,13 @@ from lantm.devices import current_device
 from lantm.errors import LantmError, SlowerWarning
 from lantm.geometry import Disk, Geometry, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere, Translation
 from lantm.machine.access import Access
+from lantm.machine.compilers import missing_compiler
 from lantm.machine.weighting import InvNorm, SoftMax, Weighting
 
 Backend = Literal["auto", "loops", "kernel", "scan", "emulated"]
 """`auto` takes the kernels wherever they serve and the loops elsewhere, and `kernel` fails where they do not serve.
 `scan` is a plain `lax.scan`: slow, with memory by the square of the time, but its gradient can be differentiated again.
-`emulated` runs the kernels on a CPU, thread by thread and slowly: for tests. The kernels of an LSTM are cuDNN's
-(`lantm.machine.cudnn`), which cannot be emulated."""
+`emulated` runs the kernels on a CPU, thread by thread and slowly: for tests."""
 
 
 class Kernels(NamedTuple):
@@ -91,9 +90,7 @@ def unserved_device() -> str | None:
         new_enough = False
     if not new_enough:
         return "they need an NVIDIA GPU of compute capability 8.0 or later"
-    if importlib.util.find_spec("jax.experimental.pallas.triton") is None:
-        return "this version of JAX has no Triton backend for Pallas"
-    return None
+    return missing_compiler()
 
 
 def _unserved_machine(access: Access, cells: int, dtype: Any) -> str | None:

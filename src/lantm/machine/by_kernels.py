@@ -13,7 +13,9 @@ from lantm.machine.state import Machinery, Pulled, Schedule, State, Weights
 
 def unpack(saved: Saved) -> tuple[State, Float[Array, "time batch emission"]]:
     """The states before and after every step, and the emissions."""
-    return State(saved.reading, CellState(saved.hidden, saved.cell), Position(saved.keys, saved.actions)), saved.emissions
+    return State(
+        saved.reading, CellState(saved.hidden, saved.cell), Position(saved.keys, saved.actions)
+    ), saved.emissions
 
 
 def as_loops_save(saved: Saved) -> by_loops.Saved:

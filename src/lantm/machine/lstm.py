@@ -11,12 +11,11 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from lantm.batch import Batch
 from lantm.devices import on_cpu
 from lantm.errors import LantmError
-from lantm.machine import cudnn
 from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.linear import Linear, lstm_matrices
 from lantm.machine.lstm_stack import StackRun, StackWeights, run_stack
-from lantm.machine.model import Config, Model, ModelName, Output
+from lantm.machine.model import Config, Model, ModelName, Output, refuse_kernels_and_noise
 from lantm.machine.older_records import LSTM_CONSTANTS
 from lantm.machine.state import Noise, Schedule
 from lantm.records import drop_retired
@@ -131,12 +130,8 @@ class Lstm(Model):
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], CellState]:
         """The top layer's output at every step, and the final state of every layer."""
-        if noise is not None:
-            raise LantmError("an LSTM learns without noise: leave out noise")
-        below = self.embedding[inputs]
-        if cudnn.serves(backend, len(self.layers), below.dtype):
-            return cudnn.run_layers(self.layers, below, carried, schedule.steps)
-        return _run_layers(self.layers, below, carried, schedule.steps)
+        refuse_kernels_and_noise(self.config.model_name, backend, noise)
+        return _run_layers(self.layers, self.embedding[inputs], carried, schedule.steps)
 
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
         """The answer; there are no heads to trace."""

@@ -15,8 +15,8 @@ from jaxtyping import Array, Float
 
 from lantm.devices import current_device
 from lantm.errors import LantmError
+from lantm.machine.compilers import EMULATE, LAUNCH, registered, registered_emulation
 from lantm.machine.folding import foldable
-from lantm.machine.kernel.compilers import EMULATE, LAUNCH, registered, registered_emulation
 from lantm.machine.kernel.program import Shape, choose_shape, program_text
 from lantm.machine.memory import Memory
 from lantm.machine.state import Machinery, Weights
@@ -79,7 +79,7 @@ def backward(
     """From the cotangents of all hidden states to those of everything that led to them."""
     arrays = (numbers, limits, d_hidden, weights.recurrent.T, weights.heads.T, *saved, *memory)
     found = _one_run(partial(_backward, machinery), arrays)
-    return Cotangents(*found[:7], Memory(*found[7:]))
+    return Cotangents(*found[:7], memory=Memory(*found[7:]))
 
 
 def _one_run(function: Any, arrays: Sequence[Array]) -> Any:
@@ -88,7 +88,7 @@ def _one_run(function: Any, arrays: Sequence[Array]) -> Any:
     return jax.tree.map(lambda array: array[0], folding(*(array[None] for array in arrays)))
 
 
-def _forward(machinery: Machinery, *arrays: Array) -> tuple[list[Array], Array, Array, Array]:
+def _forward(machinery: Machinery, *arrays: Array) -> tuple[Any, ...]:
     access, geometry = machinery.access, machinery.access.geometry
     (runs, time, batch, gates), slots = arrays[2].shape, arrays[-1].shape[-1]
     cells, heads = gates // 4, access.heads
@@ -164,7 +164,9 @@ def _call(
         "batch": batch,
         "slots": slots,
     }
-    call = jax.ffi.ffi_call(EMULATE if emulated else LAUNCH, [jax.ShapeDtypeStruct(result, dtype) for result in results])
+    call = jax.ffi.ffi_call(
+        EMULATE if emulated else LAUNCH, [jax.ShapeDtypeStruct(result, dtype) for result in results]
+    )
     return list(call(*arrays, kernel=name, **{key: np.int32(value) for key, value in numbers.items()}))
 
 

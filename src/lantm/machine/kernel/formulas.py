@@ -67,8 +67,7 @@ class _Printer:
     def _inline(self, program: ClosedJaxpr, arguments: list[str]) -> list[str]:
         known = dict(zip(program.jaxpr.invars, arguments, strict=True))
         known |= {
-            variable: _literal(value)
-            for variable, value in zip(program.jaxpr.constvars, program.consts, strict=True)
+            variable: _literal(value) for variable, value in zip(program.jaxpr.constvars, program.consts, strict=True)
         }
 
         def value(atom: Any) -> str:

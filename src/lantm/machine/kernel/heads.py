@@ -81,8 +81,8 @@ def _of_heads(heads: int, head: int, own: list[Array], size: int, zero: Array) -
 
 def squared_distance(access: Access, key: list[Array], address: list[Array]) -> Array:
     """From a key to the address of a memory."""
-    found = by_coordinates(access.geometry.squared_distance, _numbers(key), _numbers(address))
-    return found.item()
+    found: Array = by_coordinates(access.geometry.squared_distance, _numbers(key), _numbers(address)).item()
+    return found
 
 
 def _numbers(parts: list[Array]) -> Numbers:

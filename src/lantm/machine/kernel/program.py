@@ -52,7 +52,8 @@ class Shape:
 
     def tiles(self, columns: int) -> int:
         """Eight columns of a product are a tile; so many belong to a warp."""
-        return -(-(-(-columns // 8)) // self.warps)
+        tiles = -(-columns // 8)
+        return -(-tiles // self.warps)
 
     @property
     def warps_per_row(self) -> int:
@@ -233,22 +234,17 @@ def _dispatch(access: Access) -> Iterator[str]:
             )
         return "\n".join(found)
 
-    yield (
-        "__device__ inline void move_head(int head, const real* emission, const real* key, const real* action, "
-        "real* new_key, real* new_action, real* extra) {\n  switch (head) {\n"
-        + cases("move_{head}(emitted, key, action, new_key, new_action, extra);")
-        + "\n  }\n}"
+    given = "int head, const real* emission, const real* key, const real* action"
+    results = "real* new_key, real* new_action, real* extra"
+    body = cases("move_{head}(emitted, key, action, new_key, new_action, extra);")
+    yield f"__device__ inline void move_head({given}, {results}) {{\n  switch (head) {{\n{body}\n  }}\n}}"
+    results = "real* d_emission, real* d_old_key, real* d_old_action"
+    body = cases(
+        "pull_move_{head}(emitted, key, action, d_key, d_action, d_extra, d_emitted, d_old_key, d_old_action);",
+        "real d_emitted[{size}]; ",
     )
-    yield (
-        "__device__ inline void pull_head(int head, const real* emission, const real* key, const real* action, "
-        "const real* d_key, const real* d_action, real d_extra, real* d_emission, real* d_old_key, real* d_old_action) {\n"
-        "  switch (head) {\n"
-        + cases(
-            "pull_move_{head}(emitted, key, action, d_key, d_action, d_extra, d_emitted, d_old_key, d_old_action);",
-            "real d_emitted[{size}]; ",
-        )
-        + "\n  }\n}"
-    )
+    given += ", const real* d_key, const real* d_action, real d_extra"
+    yield f"__device__ inline void pull_head({given}, {results}) {{\n  switch (head) {{\n{body}\n  }}\n}}"
     if access.weighting.emits_temperature:
         yield c_function("temperature", jax.nn.softplus, [("x", None)], [("y", None)], jnp.float32)
         at = access.emission_size - access.read_heads

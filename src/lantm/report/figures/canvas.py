@@ -46,7 +46,7 @@ def style() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise LantmError("figures need matplotlib: pip install 'lantm[figures]'") from error
+        raise LantmError("figures need matplotlib: pip install matplotlib") from error
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
         # A symbol that the font does not have is drawn as a box.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")

@@ -274,7 +274,7 @@ def write_mp4(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None
     try:
         import imageio_ffmpeg
     except ImportError as error:
-        raise LantmError("MP4 needs imageio-ffmpeg: pip install 'lantm[video]', or choose a .gif") from error
+        raise LantmError("MP4 needs imageio-ffmpeg: pip install imageio-ffmpeg, or choose a .gif") from error
     path = destination(path)
     temporary = temporary_path(path)
     size = (round(100 * _SIZE[0]), round(100 * _SIZE[1]))

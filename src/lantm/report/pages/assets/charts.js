@@ -56,7 +56,7 @@ function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
 
   for (const { from, to, label } of marks) {
     const box = { x: px(from), y: top, width: px(to) - px(from), height: height - top - bottom, class: "mark" };
-    root.append(shape("rect", box), shape("text", { x: px(from) + 4, y: top + 12, class: "mark-name" }, label));
+    root.append(shape("rect", box), shape("text", { x: px(from) + 4, y: height - bottom - 6, class: "mark-name" }, label));
   }
   for (const value of ticks(y0, y1, y.log)) {
     root.append(shape("line", { x1: left, x2: width - right, y1: py(value), y2: py(value), class: "rule" }));

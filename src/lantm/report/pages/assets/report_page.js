@@ -78,12 +78,15 @@ function scoreTable(data) {
   return element("div", { class: "wide-table" }, table);
 }
 
+const NARROW = { width: 400, height: 250 }; // where the letters of a wide chart would shrink
+
 function byLength(data) {
   const { lengths, trained, coarse, fine, intervals, problems } = data.byLength;
   const banded = (index) => ({ band: [intervals[index].map(([low]) => low), intervals[index].map(([, high]) => high)], dots: true });
   const plain = (one) => (one.faint ? { ...one, band: undefined, dots: false } : one);
   const x = { label: "length", log: true };
   const y = { low: 0, high: 100, unit: "%" };
+  const size = innerWidth < 700 ? NARROW : {};
   const marks = [{ from: Math.max(trained[0], lengths[0]), to: trained[1], label: "trained on" }];
   return element(
     "div",
@@ -91,12 +94,12 @@ function byLength(data) {
     chartCard(
       "Whole answers that are right (coarse)",
       `${problems} fresh problems per length; the bands are 95% intervals (Wilson)`,
-      lineChart({ series: seedSeries(data, lengths, coarse, banded).map(plain), x, y, marks }),
+      lineChart({ series: seedSeries(data, lengths, coarse, banded).map(plain), x, y, marks, ...size }),
     ),
     chartCard(
       "Symbols that are right (fine)",
       "the end symbol counts",
-      lineChart({ series: seedSeries(data, lengths, fine, () => ({ dots: true })).map(plain), x, y, marks }),
+      lineChart({ series: seedSeries(data, lengths, fine, () => ({ dots: true })).map(plain), x, y, marks, ...size }),
     ),
   );
 }
@@ -108,21 +111,20 @@ function chartCard(title, note, chart) {
 
 function learning(data) {
   const cards = [];
-  const size = { width: 400, height: 250 };
   if (data.loss.epochs.length) {
     const series = seedSeries(data, data.loss.epochs, data.loss.loss);
-    const chart = lineChart({ series, x: { label: "epoch" }, y: { log: true }, ...size });
+    const chart = lineChart({ series, x: { label: "epoch" }, y: { log: true }, ...NARROW });
     const what = ofText(data) ? "text" : "problems";
     cards.push(chartCard("Loss", `of the training ${what}, on a logarithmic scale`, chart));
   }
   for (const test of data.tests) {
     if (test.perplexity) {
-      const chart = lineChart({ series: seedSeries(data, test.epochs, test.perplexity), x: { label: "epoch" }, y: { log: true }, ...size });
+      const chart = lineChart({ series: seedSeries(data, test.epochs, test.perplexity), x: { label: "epoch" }, y: { log: true }, ...NARROW });
       cards.push(chartCard(`Perplexity of ${test.scale}`, "on a logarithmic scale", chart));
       continue;
     }
     const series = seedSeries(data, test.epochs, test.coarse);
-    const chart = lineChart({ series, x: { label: "epoch" }, y: { low: 0, high: 100, unit: "%" }, ...size });
+    const chart = lineChart({ series, x: { label: "epoch" }, y: { low: 0, high: 100, unit: "%" }, ...NARROW });
     cards.push(chartCard(`Tests at ${test.scale}`, "whole answers that are right", chart));
   }
   return element("div", { class: "row-of-charts" }, ...cards);

@@ -282,11 +282,16 @@ class KeySpace {
     context.font = `${Math.min(13, 1.25 * radius)}px ${MONO}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
+    context.lineJoin = "round";
+    context.lineWidth = 3;
     for (let slot = scene.firstSlot; slot < scene.written; slot++) {
       const [x, y] = this.onScreen(scene.address(slot));
       const step = scene.stepOf(slot);
       if (!this.within(x, y) || scene.inputs[step].length > 1) continue;
-      context.fillStyle = Theme.colour("ink", step < focus.step ? 1 : 0.35);
+      const strength = step < focus.step ? 1 : 0.35;
+      context.strokeStyle = Theme.colour("card", 0.8 * strength); // a rim, since marks of readings lie below
+      context.fillStyle = Theme.colour("ink", strength);
+      context.strokeText(visible(scene.inputs[step]), x, y + 0.5);
       context.fillText(visible(scene.inputs[step]), x, y + 0.5);
     }
   }

@@ -1,7 +1,8 @@
 // What happened when, on one axis of time: the read weights as a heat map over the memories, and below it the
 // gates of every head and the strengths of what was written.
 
-const GUTTER = 138; // room for the names of the lanes
+const GUTTER = 148; // room for the names of the lanes
+const NUMBERS = 108; // where the numbers beside the names begin
 const SANS = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const MONO = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
@@ -154,7 +155,7 @@ class Timeline {
       const { bottom, room, at, level } = this.lane(index, width, height);
       const here = value(focus.step);
       this.label(context, name, bottom - room / 2, colour);
-      this.label(context, here === null ? "–" : here.toFixed(2), bottom - room / 2, "ink", 98);
+      this.label(context, here === null ? "–" : here.toFixed(2), bottom - room / 2, "ink", NUMBERS);
       if (here !== null) {
         disc(context, at(focus.step), level(here), 3);
         context.fillStyle = Theme.colour(colour);
@@ -229,6 +230,6 @@ class Timeline {
     context.textAlign = "left";
     context.textBaseline = "middle";
     context.fillStyle = Theme.colour(colour);
-    context.fillText(text, x, y, (x < 98 ? 98 : GUTTER - 12) - x - 2);
+    context.fillText(text, x, y, (x < NUMBERS ? NUMBERS - 4 : GUTTER - 12) - x - 2);
   }
 }

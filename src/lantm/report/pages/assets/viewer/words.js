@@ -63,7 +63,8 @@ class Words {
     said.push(scene.wrong(step) ? element("span", { class: "of-wrong" }, expected) : "right");
     const used = scene.read(step - 1).slice(0, 3);
     if (used.length) {
-      const weights = used.map(({ slot, weight }) => `${scene.memoryName(slot)} ${percent(weight)}`).join(", ");
+      const by = (head) => (scene.reads > 1 ? ` by head ${head + 1}` : "");
+      const weights = used.map(({ slot, head, weight }) => `${scene.memoryName(slot)} ${percent(weight)}${by(head)}`).join(", ");
       said.push(", ", element("span", { class: "of-read" }, `from the reading of step ${step - 1}`), `: ${weights}`);
     }
     return [...said, ". "];

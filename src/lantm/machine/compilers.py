@@ -57,6 +57,16 @@ def find_nvrtc() -> str | None:
     return None
 
 
+@lru_cache
+def missing_compiler() -> str | None:
+    """Why kernels cannot be compiled here."""
+    if c_compiler() is None:
+        return "there is no C++ compiler: install one, such as g++"
+    if find_nvrtc() is None:
+        return "NVIDIA's compiler NVRTC was not found: pip install 'lantm[cuda13]', or cuda12, brings it"
+    return None
+
+
 def shared_library(text: str, *options: str) -> ctypes.CDLL:
     """C++ compiled and loaded."""
     compiler = c_compiler()
@@ -77,7 +87,7 @@ def shared_library(text: str, *options: str) -> ctypes.CDLL:
 @lru_cache
 def _launcher() -> ctypes.CDLL:
     """The handlers that start kernels, made known to JAX."""
-    source = (pathlib.Path(__file__).parent / "source" / "launch.cc").read_text()
+    source = (pathlib.Path(__file__).parent / "kernel" / "source" / "launch.cc").read_text()
     library = shared_library(source, "-O1", f"-I{jax.ffi.include_dir()}", "-ldl")
     for name, platform in ((LAUNCH, "CUDA"), (EMULATE, "cpu")):
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform=platform)
@@ -109,10 +119,7 @@ def _digest(text: str) -> str:
 
 
 def _compiled(text: str, architecture: str) -> bytes:
-    place = find_nvrtc()
-    if place is None:
-        raise LantmError("NVIDIA's compiler NVRTC was not found: pip install 'lantm[cuda13]' brings it")
-    nvrtc = ctypes.CDLL(place)
+    nvrtc = ctypes.CDLL(find_nvrtc())
     program = ctypes.c_void_p()
 
     def check(status: int, what: str) -> None:
