@@ -27,31 +27,31 @@ def own(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path
 
 
 def test_a_folder_of_the_users_own_is_made(own: pathlib.Path) -> None:
-    folder = program_cache._own_folder()
+    folder = program_cache.own_folder("programs")
     assert folder is not None
     assert own in folder.parents
     made = [folder, *[parent for parent in folder.parents if own in parent.parents]]
     assert len(made) == 3
     assert all(one.stat().st_mode & 0o777 == 0o700 for one in made)
-    assert program_cache._own_folder() == folder
+    assert program_cache.own_folder("programs") == folder
 
 
 @pytest.mark.parametrize("place", [".", "lantm", "lantm/programs"])
 def test_a_folder_that_others_can_write_to_is_not_used(own: pathlib.Path, place: str) -> None:
-    folder = program_cache._own_folder()
+    folder = program_cache.own_folder("programs")
     assert folder is not None
     (own / place).chmod(0o770)
-    assert program_cache._own_folder() is None
+    assert program_cache.own_folder("programs") is None
 
 
 def test_a_folder_of_somebody_elses_is_not_used(own: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = program_cache._own_folder()
+    folder = program_cache.own_folder("programs")
     assert folder is not None
     if os.getuid() == 0:
         os.chown(folder, 12345, -1)
     else:
         monkeypatch.setattr(os, "getuid", lambda: 12345)
-    assert program_cache._own_folder() is None
+    assert program_cache.own_folder("programs") is None
 
 
 def test_a_link_is_followed_before_it_is_judged(own: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,21 +60,21 @@ def test_a_link_is_followed_before_it_is_judged(own: pathlib.Path, monkeypatch: 
     open_to_all.chmod(0o777)
     (own / "link").symlink_to(open_to_all)
     monkeypatch.setenv("XDG_CACHE_HOME", str(own / "link"))
-    assert program_cache._own_folder() is None
+    assert program_cache.own_folder("programs") is None
 
 
 def test_without_a_place_nothing_is_kept(own: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (own / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(own / "file"))
-    assert program_cache._own_folder() is None
+    assert program_cache.own_folder("programs") is None
 
 
 def test_what_a_killed_process_left_is_removed(own: pathlib.Path) -> None:
-    folder = program_cache._own_folder()
+    folder = program_cache.own_folder("programs")
     assert folder is not None
     for name in ("whole-cache", "whole-atime", "broken-cache"):
         (folder / name).write_bytes(b"12345678")
-    assert program_cache._own_folder() == folder
+    assert program_cache.own_folder("programs") == folder
     assert {path.name for path in folder.glob("*-*")} == {"whole-cache", "whole-atime"}
 
 
@@ -86,5 +86,5 @@ def test_a_folder_that_jax_was_told_of_is_kept(
     if named is not None:
         monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(own / named))
     said = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, check=True).stdout.strip()
-    expected = program_cache._own_folder() if named is None else own / named
+    expected = program_cache.own_folder("programs") if named is None else own / named
     assert said == str(expected)

@@ -22,7 +22,7 @@ _WORTH_KEEPING = 0.1  # seconds of compilation
 
 def keep_programs() -> None:
     """From here on, programs are kept; unless JAX was told of a folder already, or this user has none that is safe."""
-    folder = None if jax.config.jax_compilation_cache_dir else _own_folder()  # type: ignore[attr-defined]
+    folder = None if jax.config.jax_compilation_cache_dir else own_folder("programs")  # type: ignore[attr-defined]
     if folder is None:
         return
     settings = {
@@ -36,13 +36,13 @@ def keep_programs() -> None:
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache entry")
 
 
-def _own_folder() -> pathlib.Path | None:
-    """The folder, made if need be; None if there can be none, or if somebody else could write to it."""
+def own_folder(kind: str) -> pathlib.Path | None:
+    """The folder of what is kept, made if need be; None if there can be none, or if somebody else could write to it."""
     try:
         base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
         folder = pathlib.Path(base).resolve()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in ("lantm", "programs", _kind_of_processor()):
+        for name in ("lantm", kind, _kind_of_processor()):
             folder /= name
             folder.mkdir(mode=0o700, exist_ok=True)  # of several at once, all but the last would be open to a group
         if not all(_only_ours(one) for one in (folder, *folder.parents)):

@@ -10,7 +10,7 @@ import pytest
 from lantm.geometry import GEOMETRIES, make_geometry
 from lantm.machine import LantmConfig
 from lantm.machine.kernel.coordinates import CannotSplitError, by_coordinates
-from lantm.machine.kernel.heads import squared_distances
+from lantm.machine.kernel.heads import squared_distance
 
 BATCH = 3
 
@@ -52,8 +52,8 @@ def test_distances_and_their_slopes(name: str) -> None:
     expected = jax.vmap(jax.value_and_grad(geometry.squared_distance))(near, far)
 
     def distance(key: list[Any], address: list[Any]) -> Any:
-        return jnp.sum(squared_distances(LantmConfig(geometry=name).access, key, address))
+        return jnp.sum(squared_distance(LantmConfig(geometry=name).access, key, address))
 
-    value, slopes = jax.value_and_grad(distance)(list(near.T), [coordinate[:, None] for coordinate in far.T])
+    value, slopes = jax.value_and_grad(distance)(list(near.T), list(far.T))
     np.testing.assert_allclose(value, expected[0].sum(), rtol=1e-4)
     np.testing.assert_allclose(np.stack(slopes, axis=-1), expected[1], rtol=1e-3, atol=1e-5)

@@ -1,7 +1,7 @@
 """Compiles the kernels where they are used: NVRTC, which `jax[cuda]` comes with, and the machine's C++ compiler.
 
-What is compiled goes into a folder that only this process knows: nothing is ever executed that somebody else may have
-put there.
+What is compiled is kept in a folder that nobody but the user can write to (`lantm.program_cache`), or where there is
+none, in one that only this process knows: nothing is ever executed that somebody else may have put there.
 """
 
 import atexit
@@ -19,6 +19,8 @@ from functools import lru_cache
 import jax
 
 from lantm.errors import LantmError
+from lantm.files import write_whole
+from lantm.program_cache import own_folder
 
 LAUNCH, EMULATE = "lantm_launch", "lantm_emulate"
 """The names under which XLA knows how kernels are started, on a GPU and on a CPU."""
@@ -26,6 +28,9 @@ LAUNCH, EMULATE = "lantm_launch", "lantm_emulate"
 
 @lru_cache
 def _folder() -> pathlib.Path:
+    kept = own_folder("kernels")
+    if kept is not None:
+        return kept
     folder = tempfile.mkdtemp(prefix="lantm-kernels-")  # readable and writable for its owner alone
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return pathlib.Path(folder)
@@ -72,15 +77,17 @@ def shared_library(text: str, *options: str) -> ctypes.CDLL:
     compiler = c_compiler()
     if compiler is None:
         raise LantmError("there is no C++ compiler: install one, such as g++")
-    name = _folder() / _digest(text)
-    source, library = name.with_suffix(".cc"), name.with_suffix(".so")
+    library = _folder() / f"{_digest(' '.join([compiler, *options, text]))}.so"
     if not library.exists():
-        source.write_text(text)
-        command = [compiler, "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(library)]
-        ended = subprocess.run(command, capture_output=True, text=True)
-        if ended.returncode:
-            said = next((line for line in ended.stderr.splitlines() if "error" in line), ended.stderr.strip())
-            raise LantmError(f"{compiler} could not compile: {said}")
+        with tempfile.TemporaryDirectory(prefix="lantm-") as work:
+            source, made = pathlib.Path(work, "kernel.cc"), pathlib.Path(work, "kernel.so")
+            source.write_text(text)
+            command = [compiler, "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(made)]
+            ended = subprocess.run(command, capture_output=True, text=True)
+            if ended.returncode:
+                said = next((line for line in ended.stderr.splitlines() if "error" in line), ended.stderr.strip())
+                raise LantmError(f"{compiler} could not compile: {said}")
+            write_whole(library, made.read_bytes())
     return ctypes.CDLL(str(library))
 
 
@@ -88,7 +95,8 @@ def shared_library(text: str, *options: str) -> ctypes.CDLL:
 def _launcher() -> ctypes.CDLL:
     """The handlers that start kernels, made known to JAX."""
     source = (pathlib.Path(__file__).parent / "kernel" / "source" / "launch.cc").read_text()
-    library = shared_library(source, "-O1", f"-I{jax.ffi.include_dir()}", "-ldl")
+    # By its version too: the headers of another JAX may differ.
+    library = shared_library(source, "-O1", f"-DJAX_IS_{jax.__version_info__[1]}", f"-I{jax.ffi.include_dir()}", "-ldl")
     for name, platform in ((LAUNCH, "CUDA"), (EMULATE, "cpu")):
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform=platform)
     library.lantm_register.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
@@ -99,8 +107,11 @@ def _launcher() -> ctypes.CDLL:
 @lru_cache
 def registered(text: str, architecture: str) -> str:
     """The name under which a kernel can be started, after it was compiled for chips such as sm_90."""
-    name = _digest(f"{architecture} {text}")
-    image = _compiled(text, architecture)
+    name = _digest(f"{find_nvrtc()} {architecture} {text}")
+    kept = _folder() / f"{name}.cubin"
+    if not kept.exists():
+        write_whole(kept, compiled(text, architecture))
+    image = kept.read_bytes()
     _launcher().lantm_register(name.encode(), image, len(image))
     return name
 
@@ -118,7 +129,8 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def _compiled(text: str, architecture: str) -> bytes:
+def compiled(text: str, architecture: str) -> bytes:
+    """The machine code of a kernel, by NVRTC, which needs no GPU."""
     nvrtc = ctypes.CDLL(find_nvrtc())
     program = ctypes.c_void_p()
 

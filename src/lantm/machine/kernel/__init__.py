@@ -7,8 +7,8 @@ weights in registers and its state beside them, and time is a loop inside the ke
 
 `source/recurrence.cu` are the kernels. `formulas` prints what geometries, weightings and gates compute as C, number by
 number (`coordinates`), `heads` says which formulas there are, `program` puts the text together for a machine,
-`lantm.machine.compilers` compiles it where it is used, and `calls` calls it. Without a GPU, the same source runs thread by thread on
-a CPU, for tests.
+`lantm.machine.compilers` compiles it where it is used, and `calls` calls it. Without a GPU, the same source runs on a
+CPU, thread by thread, for tests.
 """
 
 from lantm.machine.kernel.calls import Cotangents, Saved, backward, forward

@@ -79,7 +79,7 @@ def backward(
     """From the cotangents of all hidden states to those of everything that led to them."""
     arrays = (numbers, limits, d_hidden, weights.recurrent.T, weights.heads.T, *saved, *memory)
     found = _one_run(partial(_backward, machinery), arrays)
-    return Cotangents(*found[:7], memory=Memory(*found[7:]))
+    return Cotangents._make((*found[:7], Memory(*found[7:])))
 
 
 def _one_run(function: Any, arrays: Sequence[Array]) -> Any:
