@@ -26,9 +26,6 @@ class Scripted(Examiner):
         self._lengths = lengths
         self._seen: dict[bytes, int] = {}
 
-    def compile(self, models: Any, seeds: Any, draw: Draw) -> None:
-        """There is nothing to compile."""
-
     def __call__(self, models: Any, seeds: Any, draw: Draw) -> dict[str, Measured]:
         Scripted.draws.append(draw)
         marks = [np.asarray(models.readout.weight)[at].tobytes() for at in range(len(seeds))]
