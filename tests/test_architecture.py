@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "weight_files": {"errors", "files"},
     "geometry": {"errors", "registry"},
     "tasks": {"batch", "compiling", "errors", "registry"},
-    "machine": {"batch", "devices", "errors", "geometry", "records", "registry"},
+    "machine": {"batch", "devices", "errors", "files", "geometry", "program_cache", "records", "registry"},
     "evaluation": {"batch", "compiling", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
     "training": {
         *(

@@ -139,7 +139,7 @@ def choose_shape(access: Access, cells: int, slots: int, problems: int, processo
         while fewer:
             shape = Shape(access, cells, fewer, slots, memory_shared)
             room = _MOST_SHARED // shape.blocks if memory_shared and fewer > 1 else _MOST_SHARED
-            if 4 * max(shape.shared(False), shape.shared(True)) <= room:
+            if 4 * shape.shared(False) <= room and 4 * shape.shared(True) <= _MOST_SHARED:
                 return shape
             fewer //= 2
     return None
