@@ -76,6 +76,7 @@ class _Printer:
         for equation in program.jaxpr.eqns:
             given = [value(atom) for atom in equation.invars]
             inner = equation.params.get("jaxpr") or equation.params.get("call_jaxpr")
+            assert all(variable.aval.size == 1 for variable in equation.outvars)
             if inner is not None:
                 inner = inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ())
                 found = self._inline(inner, given)
@@ -151,7 +152,8 @@ _EXPRESSIONS = {
     "is_finite": "fabs({0}) < INFINITY",
     "select_n": "{0} ? {2} : {1}",
 }
-_UNCHANGED = frozenset({"copy", "stop_gradient", "broadcast_in_dim", "reshape", "squeeze", "copy_p", "pvary"})
+# All arrays have one number here, so these do nothing.
+_UNCHANGED = frozenset({"copy", "stop_gradient", "broadcast_in_dim", "reshape", "squeeze", "reduce_sum", "pvary"})
 
 
 def _expression(name: str, params: dict[str, Any], given: list[str]) -> str:

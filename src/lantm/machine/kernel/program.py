@@ -1,5 +1,6 @@
 """The text of the kernels for one machine: its sizes and switches as macros, its formulas, and the common source."""
 
+import concurrent.futures
 import dataclasses
 import importlib.resources
 from collections.abc import Iterator
@@ -255,20 +256,28 @@ def _dispatch(access: Access) -> Iterator[str]:
 
 @lru_cache
 def program_text(machinery: Machinery, shape: Shape, emulated: str | None = None) -> str:
-    """All of the source. Emulated, `real` is that C type, and the program runs on a CPU."""
+    """All of the source. Emulated, `real` is that C type, and the program runs on a CPU.
+
+    It is made in a thread of its own: what surrounds the call, such as a mesh of devices, is no part of the formulas.
+    """
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(_text, machinery, shape, emulated).result()
+
+
+def _text(machinery: Machinery, shape: Shape, emulated: str | None) -> str:
     dtype = jnp.float64 if emulated == "double" else jnp.float32
     defined = [f"#define {name} {value}" for name, value in macros(machinery, shape).items()]
-    common = "emulation.h" if emulated else "device.h"
     if emulated:
         defined.append(f"#define EMULATED_REAL {emulated}")
-    parts = [
-        "\n".join(defined),
-        _source(common),
-        *formulas(machinery, dtype),
-        *_dispatch(machinery.access),
-        _source("recurrence.cu"),
-        *([_source("emulated_launch.h")] if emulated else []),
-    ]
+    with jax.enable_x64(emulated == "double"):
+        parts = [
+            "\n".join(defined),
+            _source("emulation.h" if emulated else "device.h"),
+            *formulas(machinery, dtype),
+            *_dispatch(machinery.access),
+            _source("recurrence.cu"),
+            *([_source("emulated_launch.h")] if emulated else []),
+        ]
     return "\n\n".join(parts)
 
 
