@@ -27,12 +27,23 @@ def test_one_version_everywhere() -> None:
 
 
 def test_all_has_what_any_command_may_ask_for() -> None:
-    """The errors of commands name the extra that is missing: each of these is one, and in `all`."""
+    """The errors of commands name the package that is missing: `all` brings each of them, and nothing else."""
     text = "".join(path.read_text() for path in (ROOT / "src/lantm").rglob("*.py"))
-    named = set(re.findall(r"lantm\[(\w+)\]", text))
-    assert {"figures", "video", "ray", "parquet"} <= named <= PROJECT["optional-dependencies"].keys()
-    (everything,) = PROJECT["optional-dependencies"]["all"]
-    assert set(re.findall(r"\w+", everything)) == named - {"cuda12", "cuda13"} | {"lantm"}
+    named = set(re.findall(r"pip install ([\w-]+)", text))
+    extras = PROJECT["optional-dependencies"]
+
+    def brought(extra: str) -> set[str]:
+        packages: set[str] = set()
+        for wanted in extras[extra]:
+            name, _, others = wanted.partition("[")
+            packages |= (
+                {one for other in re.findall(r"\w+", others) for one in brought(other)}
+                if others
+                else {re.split(r"[<>=]", name)[0]}
+            )
+        return packages
+
+    assert brought("all") == named == {"matplotlib", "imageio-ffmpeg", "ray", "pyarrow"}
 
 
 @pytest.mark.thorough

@@ -8,6 +8,7 @@ import resource
 import shutil
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import jax
 import numpy as np
@@ -15,11 +16,10 @@ import safetensors.numpy
 
 from benchmarks.reliability.trials import EPOCHS, EXPERIMENT, Count, assert_same, count, said_by, train_in
 from lantm import weight_files
-from lantm.devices import device_mesh
 from lantm.errors import LantmError
 from lantm.training import Learner, Progress, RunFolder
+from lantm.training.learner import begin
 from lantm.training.material import make_material
-from lantm.training.starts import start
 
 Trial = tuple[str, Callable[[], None]]
 ROOM = 200_000  # kilobytes that reading a bad file may take
@@ -33,8 +33,9 @@ def newest(path: pathlib.Path) -> pathlib.Path:
 def shapes() -> Learner:
     """What a checkpoint of the small training holds, without its numbers."""
     task = EXPERIMENT.build_task()
-    material, mesh = make_material(EXPERIMENT, task), device_mesh(EXPERIMENT.seeds)
-    return jax.eval_shape(lambda: start(EXPERIMENT, task, material, mesh))
+    lessons = make_material(EXPERIMENT, task).lessons
+    one = partial(begin, EXPERIMENT.machine, lessons, task.vocabulary)
+    return jax.eval_shape(jax.vmap(one), jax.ShapeDtypeStruct((EXPERIMENT.machines,), "int32"))
 
 
 def offsets(data: bytes) -> Iterator[tuple[str, int]]:

@@ -302,7 +302,7 @@ def test_a_sweep(lantm, text_folder: pathlib.Path, tmp_path: pathlib.Path) -> No
     file.write_text(f"seeds = 2\n[experiment]\n{experiment}\n[grid]\nlearning_rate = [0.1, 0.01]\n")
     said = lantm("sweep", file, "--out", tmp_path / "sweep", "--json")
     assert said.status == 0
-    assert "4 points, 4 of them to be done, as 1 programs" in said.err
+    assert "4 points, 4 of them to be done, as 1 program," in said.err
     rows = json.loads(said.out)
     assert [(row["learning_rate"], row["seed"], row["done"]) for row in rows] == [
         (0.1, 0, True),

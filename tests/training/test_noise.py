@@ -58,7 +58,7 @@ def test_batches_of_training_have_it_and_no_two_the_same(tiny: Experiment) -> No
 
 def test_the_baseline_has_none(problems: Batch) -> None:
     model = LstmConfig(layers=1, cells=4, embedding=3).build(128, jax.random.key(1))
-    with pytest.raises(LantmError, match="an LSTM learns without noise"):
+    with pytest.raises(LantmError, match="lstm learns without noise"):
         answer(model, problems, noise=Noise(jax.random.key(2), 0.5))
     with pytest.raises(LantmError, match="lstm learns without noise"):
         make_experiment({"task": "copy", "model": "lstm", "noise": 0.3})

@@ -68,7 +68,11 @@ def missing_compiler() -> str | None:
     if c_compiler() is None:
         return "there is no C++ compiler: install one, such as g++"
     if find_nvrtc() is None:
-        return "NVIDIA's compiler NVRTC was not found: pip install 'lantm[cuda13]', or cuda12, brings it"
+        return "NVIDIA's compiler NVRTC was not found: pip install 'jax[cuda13]', or cuda12, brings it"
+    try:
+        _launcher()
+    except (LantmError, OSError) as error:
+        return str(error)
     return None
 
 
@@ -138,7 +142,7 @@ def compiled(text: str, architecture: str) -> bytes:
         if status:
             raise LantmError(f"NVRTC failed at {what} (error {status}){_log(nvrtc, program)}")
 
-    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"recurrence.cu", 0, None, None), "the start")
+    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None), "the start")
     options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17", b"--extra-device-vectorization"]
     check(nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)), "compiling")
     size = ctypes.c_size_t()

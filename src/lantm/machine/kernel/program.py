@@ -275,7 +275,7 @@ def _text(machinery: Machinery, shape: Shape, emulated: str | None) -> str:
             _source("emulation.h" if emulated else "device.h"),
             *formulas(machinery, dtype),
             *_dispatch(machinery.access),
-            _source("recurrence.cu"),
+            *map(_source, ("recurrence.h", "products.h", "block.h", "forward.cu", "backward.cu")),
             *([_source("emulated_launch.h")] if emulated else []),
         ]
     return "\n\n".join(parts)

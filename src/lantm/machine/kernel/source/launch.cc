@@ -19,7 +19,7 @@ namespace {
 
 const int kMostArrays = 34;
 
-struct Arrays {  // as in recurrence.cu
+struct Arrays {  // as in recurrence.h
   void* at[kMostArrays];
   int time, batch, slots;
 };
