@@ -5,8 +5,8 @@ run, at every step. Here a block of problems lives in one multiprocessor for all
 weights in registers and its state beside them, and time is a loop inside the kernel. The two kernels compute what
 `lantm.machine.by_loops` does, and are tested against it.
 
-`source/` has the kernels, `forward.cu` and `backward.cu`. `formulas` prints what geometries, weightings and gates compute
-as C, number by number (`coordinates`), `heads` says which formulas there are, `program` puts the text together for a
+`source/` has the kernels, `forward.cu` and `backward.cu`. `formulas` prints what geometries, weightings and gates do
+to numbers as C (`coordinates`), `heads` says which formulas there are, `program` puts the text together for a
 machine, `lantm.machine.compilers` compiles it where it is used, and `calls` calls it. Without a GPU, the same source
 runs on a CPU, thread by thread, for tests.
 """
