@@ -16,7 +16,7 @@ from lantm.machine import InvNorm, LantmConfig, backend, compilers, recur
 from lantm.machine.backend import Kernels, choose_kernels
 from lantm.machine.compilers import find_nvrtc
 from lantm.machine.kernel import calls
-from lantm.machine.kernel.program import Shape, choose_shape, program_text
+from lantm.machine.kernel.program import Shape, choose_shape, program_text, shared_memory
 from lantm.machine.state import Machinery, Schedule, Weights
 from lantm.tasks import make_task
 
@@ -288,10 +288,27 @@ def test_kernels_compile_for_a_gpu(name: str) -> None:
     ],
 )
 def test_how_problems_are_laid_out(problems: int, slots: int, rows: int, shared: bool) -> None:
-    shape = choose_shape(LantmConfig().access, 50, slots, problems, processors=132)
+    room = shared_memory("9.0")
+    shape = choose_shape(LantmConfig().access, 50, slots, problems, processors=132, room=room)
     assert shape is not None
     assert (shape.rows, shape.memory_shared) == (rows, shared)
-    assert max(shape.shared(False), shape.shared(True)) * 4 <= 227 * 1024
+    assert max(shape.shared(False), shape.shared(True)) * 4 <= room
+
+
+@pytest.mark.parametrize("capability", ["8.0", "8.6", "8.9", "9.0", "12.0"])
+def test_every_machine_that_is_served_fits_every_chip(capability: str) -> None:
+    large = {
+        "cells": backend.SERVED.cells,
+        "memory_width": backend.SERVED.memory_width,
+        "read_heads": 2,
+        "write_heads": 2,
+    }
+    room = shared_memory(capability)
+    for config in (LantmConfig(), LantmConfig(geometry="translation-8", **large)):
+        for slots in (10, 1000, 100_000):
+            shape = choose_shape(config.access, config.cells, slots, 4096, processors=132, room=room)
+            assert shape is not None
+            assert max(shape.shared(False), shape.shared(True)) * 4 <= room
 
 
 @pytest.mark.parametrize(("rows", "shared"), [(1, True), (4, False), (8, True)])

@@ -17,7 +17,7 @@ from lantm.devices import current_device
 from lantm.errors import LantmError
 from lantm.machine.compilers import EMULATE, LAUNCH, registered, registered_emulation
 from lantm.machine.folding import foldable
-from lantm.machine.kernel.program import Shape, choose_shape, program_text
+from lantm.machine.kernel.program import Shape, choose_shape, program_text, shared_memory
 from lantm.machine.memory import Memory
 from lantm.machine.state import Machinery, Weights
 
@@ -133,7 +133,7 @@ def _shape(machinery: Machinery, cells: int, slots: int, problems: int) -> Shape
     assert machinery.kernels is not None
     emulated = machinery.kernels.emulated
     processors = _EMULATED_PROCESSORS if emulated else getattr(current_device(), "core_count", 132)
-    shape = choose_shape(machinery.access, cells, slots, problems, processors)
+    shape = choose_shape(machinery.access, cells, slots, problems, processors, shared_memory(_capability()))
     if shape is None:
         raise LantmError(f"a memory of {slots} slots is too large for the kernels: use the backend 'loops'")
     return shape
@@ -170,5 +170,9 @@ def _call(
     return list(call(*arrays, kernel=name, **{key: np.int32(value) for key, value in numbers.items()}))
 
 
+def _capability() -> str:
+    return str(getattr(current_device(), "compute_capability", "9.0"))
+
+
 def _architecture() -> str:
-    return "sm_" + str(getattr(current_device(), "compute_capability", "9.0")).replace(".", "")
+    return "sm_" + _capability().replace(".", "")

@@ -20,7 +20,9 @@ from lantm.machine.state import Machinery
 _FEWEST_WARPS = 8
 _HELD = 104  # weights that a thread holds in registers at most
 _HELD_IN_SHARED = 4096  # weights that a block holds in shared memory at most
-_MOST_SHARED = 227 * 1024  # bytes of shared memory that a block can have, on chips from compute capability 9.0 on
+# Bytes of shared memory that a block can have, by the chip's compute capability; all others have the least.
+_SHARED_MEMORY = {"8.0": 163 * 1024, "8.7": 163 * 1024, "9.0": 227 * 1024, "10.0": 227 * 1024, "10.3": 227 * 1024}
+_LEAST_SHARED_MEMORY = 99 * 1024
 _SOURCES = importlib.resources.files(__package__) / "source"
 
 
@@ -35,6 +37,8 @@ class Shape:
     slots: int
     memory_shared: bool
     """Whether the memories are in shared memory; elsewhere they are in global memory."""
+    room: int = _LEAST_SHARED_MEMORY
+    """The bytes of shared memory that a block can have."""
 
     @property
     def warps(self) -> int:
@@ -124,7 +128,7 @@ class Shape:
     @property
     def back_memory_shared(self) -> bool:
         """Whether the backward kernel has room for the memories too, besides their cotangents."""
-        return self.memory_shared and 4 * (self.backward_state + 2 * self.memory_size()) <= _MOST_SHARED
+        return self.memory_shared and 4 * (self.backward_state + 2 * self.memory_size()) <= self.room
 
     @property
     def blocks(self) -> int:
@@ -132,15 +136,20 @@ class Shape:
         return 2 if self.threads <= 256 else 1
 
 
-def choose_shape(access: Access, cells: int, slots: int, problems: int, processors: int) -> Shape | None:
+def shared_memory(capability: str) -> int:
+    """The bytes of shared memory that a block can have, on chips of a compute capability."""
+    return _SHARED_MEMORY.get(capability, _LEAST_SHARED_MEMORY)
+
+
+def choose_shape(access: Access, cells: int, slots: int, problems: int, processors: int, room: int) -> Shape | None:
     """How to lay out so many problems over so many multiprocessors; None if a problem's state does not fit."""
     rows = next((rows for rows in (1, 2, 4) if problems <= 2 * rows * processors), 8)
     for memory_shared in (True, False):
         fewer = rows
         while fewer:
-            shape = Shape(access, cells, fewer, slots, memory_shared)
-            room = _MOST_SHARED // shape.blocks if memory_shared and fewer > 1 else _MOST_SHARED
-            if 4 * shape.shared(False) <= room and 4 * shape.shared(True) <= _MOST_SHARED:
+            shape = Shape(access, cells, fewer, slots, memory_shared, room)
+            forward_room = room // shape.blocks if memory_shared and fewer > 1 else room
+            if 4 * shape.shared(False) <= forward_room and 4 * shape.shared(True) <= room:
                 return shape
             fewer //= 2
     return None

@@ -9,6 +9,17 @@ __device__ inline Nearest nearer(Nearest a, Nearest b) {
   return found;
 }
 
+// A part of the state before the first step: to shared memory, if it goes there, and to the first row of what is saved.
+__device__ inline void begin_with(const Block& block, int from, int saved, int size, real* to, int stride) {
+  const real* start = block.row(from, 1, 0, size);
+  real* first = block.row(saved, block.arrays.time + 1, 0, size);
+  for (int i = threadIdx.x; i < ROWS * size; i += THREADS) {
+    real value = start[(long)block.problem(i / size) * size + i % size];
+    if (to) to[i / size * stride + i % size] = value;
+    if (block.exists(i / size)) first[(long)block.begin * size + i] = value;
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arrays) {
   SHARED_MEMORY(room);
   Block block(arrays, (int*)(room + LIMITS_AT));
@@ -59,38 +70,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
   clear(joined, 2 * ROWS * GateProduct::STRIDE);
   clear(hidden, ROWS * EmissionProduct::STRIDE);
   __syncthreads();
-  // The state before the first step, in shared memory and as the first row of what is saved.
-  for (int i = thread; i < ROWS * READING; i += THREADS) {
-    int r = i / READING, at = i % READING;
-    real value = block.row(START_READING, 1, 0, READING)[(long)block.problem(r) * READING + at];
-    joined[r * GateProduct::STRIDE + at] = value;
-    if (block.exists(r)) block.row(SAVED_READING, time + 1, 0, READING)[(long)(block.begin + r) * READING + at] = value;
-  }
-  for (int i = thread; i < ROWS * CELLS; i += THREADS) {
-    int r = i / CELLS, at = i % CELLS;
-    long place = (long)block.problem(r) * CELLS + at;
-    real h = block.row(START_HIDDEN, 1, 0, CELLS)[place], c = block.row(START_CELL, 1, 0, CELLS)[place];
-    joined[r * GateProduct::STRIDE + READING + at] = h;
-    if (block.exists(r)) {
-      block.row(SAVED_HIDDEN, time + 1, 0, CELLS)[place] = h;
-      block.row(SAVED_CELL, time + 1, 0, CELLS)[place] = c;
-    }
-  }
+  begin_with(block, START_READING, SAVED_READING, READING, joined, GateProduct::STRIDE);
+  begin_with(block, START_HIDDEN, SAVED_HIDDEN, CELLS, joined + READING, GateProduct::STRIDE);
+  begin_with(block, START_CELL, SAVED_CELL, CELLS, 0, 0);
+  begin_with(block, START_KEYS, SAVED_KEYS, HEADS * KEY, keys, HEADS * KEY);
+  begin_with(block, START_ACTIONS, SAVED_ACTIONS, HEADS * ACTION, actions, HEADS * ACTION);
 #pragma unroll
   for (int i = 0; i < 2; i++)
     if (row < ROWS && first_cell + i < CELLS)
       cell[i] = block.row(START_CELL, 1, 0, CELLS)[(long)block.problem(row) * CELLS + first_cell + i];
-  for (int i = thread; i < ROWS * HEADS * KEY; i += THREADS) {
-    int r = i / (HEADS * KEY);
-    keys[i] = block.row(START_KEYS, 1, 0, HEADS * KEY)[(long)block.problem(r) * HEADS * KEY + i % (HEADS * KEY)];
-    if (block.exists(r)) block.row(SAVED_KEYS, time + 1, 0, HEADS * KEY)[(long)block.begin * HEADS * KEY + i] = keys[i];
-  }
-  for (int i = thread; i < ROWS * HEADS * ACTION; i += THREADS) {
-    int r = i / (HEADS * ACTION);
-    actions[i] = block.row(START_ACTIONS, 1, 0, HEADS * ACTION)[(long)block.problem(r) * HEADS * ACTION + i % (HEADS * ACTION)];
-    if (block.exists(r))
-      block.row(SAVED_ACTIONS, time + 1, 0, HEADS * ACTION)[(long)block.begin * HEADS * ACTION + i] = actions[i];
-  }
   get_memories(block, memory, OLD_ADDRESSES);  // those that there are already
 
   for (int t = 0; t < block.steps; t++) {
