@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import sys
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,15 @@ def test_named_files_exist(page: pathlib.Path) -> None:
         assert any((folder / name).exists() for folder in (ROOT, ROOT / "src/lantm")), name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+# The library's page trains several machines, and so do some tutorials; examples and other tutorials do the same.
+LONG = ("library.md", "training-from-python.ipynb", "seeds-and-sweeps.ipynb", "your-own.ipynb")
+
+
+def long_ones_are_thorough(paths: list[pathlib.Path]) -> list[Any]:
+    return [pytest.param(path, marks=pytest.mark.thorough if path.name in LONG else ()) for path in paths]
+
+
+@pytest.mark.parametrize("page", long_ones_are_thorough(PAGES), ids=lambda page: page.name)
 def test_python_runs_from_top_to_bottom(
     page: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
@@ -62,7 +71,7 @@ def test_the_figures_of_exact_are_those_that_were_measured() -> None:
     assert {f"exact-{name}.svg" for name in measured} == {drawn.name for drawn in (ROOT / "docs").glob("exact-*.svg")}
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", long_ones_are_thorough(NOTEBOOKS), ids=lambda path: path.stem)
 def test_notebooks_run_from_top_to_bottom(
     notebook: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parent.parent
 
 
+@pytest.mark.thorough  # what it runs is `make reliability`, at a small size
 def test_faults_are_survived(tmp_path: pathlib.Path) -> None:
     """A process of its own: what is killed in it is forked before JAX has begun its threads."""
     small = "--kills 3 --pairs 1 --inputs 240 --flips 40 --only kills pairs power weights malformed"

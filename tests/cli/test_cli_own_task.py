@@ -68,7 +68,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     sys.modules.pop("unseen", None)
 
 
-QUICKEST = ("lstm", "ram")
+QUICKEST = ("ram",)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,10 @@ def tiny(model: str) -> Experiment:
 
 @pytest.mark.parametrize(
     "model",
-    [pytest.param(one, marks=[pytest.mark.thorough] if one in ("ram", "tape-rnn") else []) for one in PEERS],
+    [
+        pytest.param(one, marks=[pytest.mark.thorough] if one in ("ram", "tape-rnn", "ram-tape", "transformer") else [])
+        for one in PEERS
+    ],
 )
 def test_a_training_resumes_to_the_same_weights(model: str, tmp_path: pathlib.Path) -> None:
     experiment = tiny(model)
