@@ -21,7 +21,7 @@ from lantm.machine.kernel.program import Shape, choose_shape, program_text, shar
 from lantm.machine.memory import Memory
 from lantm.machine.state import Machinery, Weights
 
-_EMULATED_PROCESSORS = 2
+_EMULATED_PROCESSORS = 2  # few, so that blocks of tests have several problems
 
 
 class Saved(NamedTuple):

@@ -16,10 +16,18 @@ from jaxtyping import Array
 from lantm.machine.access import Access, Position
 from lantm.machine.controller import CellKind
 from lantm.machine.gates import opened, pull_gate
-from lantm.machine.kernel.coordinates import Numbers, by_coordinates
+from lantm.machine.kernel.coordinates import Numbers, by_coordinates, numbers
 from lantm.machine.kernel.formulas import c_function
 from lantm.machine.state import Machinery
 from lantm.machine.weighting import Weighting
+
+
+def starts(access: Access) -> dict[str, int]:
+    """Where in an emission each of its parts begins."""
+    found, end = {}, 0
+    for name, size in access.sizes.items():
+        found[name], end = end, end + size
+    return found
 
 
 def columns(access: Access, head: int) -> list[int]:
@@ -27,19 +35,17 @@ def columns(access: Access, head: int) -> list[int]:
 
     A write head has the strength of what it writes, a read head its temperature, if it has one.
     """
-    sizes, starts, end = access.sizes, {}, 0
-    for name, size in sizes.items():
-        starts[name], end = end, end + size
+    begin = starts(access)
     key, action = access.geometry.raw_key_size, access.geometry.raw_action_size
     found = [
-        *range(starts["keys"] + head * key, starts["keys"] + (head + 1) * key),
-        starts["key_gates"] + head,
-        *range(starts["actions"] + head * action, starts["actions"] + (head + 1) * action),
-        starts["action_gates"] + head,
+        *range(begin["keys"] + head * key, begin["keys"] + (head + 1) * key),
+        begin["key_gates"] + head,
+        *range(begin["actions"] + head * action, begin["actions"] + (head + 1) * action),
+        begin["action_gates"] + head,
     ]
     if head >= access.read_heads:
-        return [*found, starts["strengths"] + head - access.read_heads]
-    return [*found, starts["temperatures"] + head] if sizes["temperatures"] else found
+        return [*found, begin["strengths"] + head - access.read_heads]
+    return [*found, begin["temperatures"] + head] if access.weighting.emits_temperature else found
 
 
 def move(
@@ -47,14 +53,10 @@ def move(
 ) -> tuple[list[Array], list[Array], Array]:
     """`Access.understand` and `Access.move` of one head: its key and action, and its strength or temperature."""
     scalars = dataclasses.replace(access, memory_width=0)
-    places = columns(scalars, head)
-
+    own = dict(zip(columns(scalars, head), emitted, strict=True))
     # The others' numbers are zeros, and what they come to is left out when the function is printed.
-    number = emitted[0]
-    zero = jnp.zeros_like(number)
-    full: Numbers = np.full(scalars.emission_size, None, object)
-    for at in range(full.size):
-        full[at] = emitted[places.index(at)] if at in places else zero
+    zero = jnp.zeros_like(emitted[0])
+    full = numbers(*(own.get(at, zero) for at in range(scalars.emission_size)))
     keys, actions = (
         _of_heads(access.heads, head, part, size, zero)
         for part, size in ((key, access.geometry.key_size), (action, access.geometry.action_size))
@@ -81,14 +83,7 @@ def _of_heads(heads: int, head: int, own: list[Array], size: int, zero: Array) -
 
 def squared_distance(access: Access, key: list[Array], address: list[Array]) -> Array:
     """From a key to the address of a memory."""
-    found: Array = by_coordinates(access.geometry.squared_distance, _numbers(key), _numbers(address)).item()
-    return found
-
-
-def _numbers(parts: list[Array]) -> Numbers:
-    found = np.empty(len(parts), object)
-    for at, part in enumerate(parts):  # NumPy would look into an array of traced numbers
-        found[at] = part
+    found: Array = by_coordinates(access.geometry.squared_distance, numbers(*key), numbers(*address)).item()
     return found
 
 
@@ -101,7 +96,7 @@ def _counted(weighting: Weighting, distance: Any, strength: Any, temperature: An
         affinities = weighting.affinities(distance, warmth, nearest)
         return weighting.counted(affinities, strength)
 
-    found = by_coordinates(counted, *(_numbers([one]) for one in (distance, strength, temperature, nearest)))
+    found = by_coordinates(counted, *(numbers(one) for one in (distance, strength, temperature, nearest)))
     return [one.item() for one in found]
 
 
@@ -114,7 +109,7 @@ def _pulled(weighting: Weighting, *given: Any) -> Any:
         d_distance, d_strength, d_warmth = weighting.pull_back(shared, gains, gain, distance, visible, warmth, nearest)
         return shared.weights, d_distance, d_strength, jnp.zeros(()) if d_warmth is None else d_warmth
 
-    return [one.item() for one in by_coordinates(pulled, *(_numbers([one]) for one in given))]
+    return [one.item() for one in by_coordinates(pulled, *(numbers(one) for one in given))]
 
 
 def _of_rows(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -166,6 +161,8 @@ def formulas(machinery: Machinery, dtype: Any) -> Iterator[str]:
         [*read, ("total", None), ("gains", None), ("gain", None)],
         [(name, None) for name in ("weight", "d_distance", "d_strength", "d_temperature")],
     )
+    if weighting.emits_temperature:  # as `Access.understand` has it
+        yield printed("temperature", jax.nn.softplus, [("x", None)], [("y", None)])
     squash = _of_rows(access.squash)
     yield printed("squash", squash, [("x", None)], [("y", None)])
     yield printed("pull_squash", _pull(squash, 1), [("x", None), ("d_y", None)], [("d_x", None)])

@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from lantm.machine.access import Access
-from lantm.machine.kernel.formulas import c_function
-from lantm.machine.kernel.heads import columns, formulas
+from lantm.machine.kernel.heads import columns, formulas, starts
 from lantm.machine.memory import DropOldest
 from lantm.machine.settling import RATIO
 from lantm.machine.state import Machinery
@@ -167,9 +166,8 @@ def _in_fours(size: int) -> int:
 def macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
     """What the common source is told about a machine."""
     access, policy = machinery.access, machinery.policy
-    sizes, vectors_at = access.sizes, 0
-    for name in ("keys", "key_gates", "actions", "action_gates"):
-        vectors_at += sizes[name]
+    begin = starts(access)
+    warm = access.weighting.emits_temperature
     drops = (policy.limit, policy.drop) if isinstance(policy, DropOldest) else (0, 0)
     full_precision = machinery.kernels is not None and machinery.kernels.full_precision
     return {
@@ -183,7 +181,8 @@ def macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
         "KEY": access.geometry.key_size,
         "ACTION": access.geometry.action_size,
         "EMISSION": access.emission_size,
-        "VECTORS_AT": vectors_at,
+        "VECTORS_AT": begin["vectors"],
+        "TEMPERATURE(emission, h)": f"temperature((emission)[{begin['temperatures']} + h])" if warm else "real(0)",
         "READ_SEES_WRITE": int(access.read_sees_write),
         "SETTLE_READS": int(access.settle_reads),
         "SETTLING_RATIO": f"real({RATIO})",
@@ -255,12 +254,6 @@ def _dispatch(access: Access) -> Iterator[str]:
     )
     given += ", const real* d_key, const real* d_action, real d_extra"
     yield f"__device__ inline void pull_head({given}, {results}) {{\n  switch (head) {{\n{body}\n  }}\n}}"
-    if access.weighting.emits_temperature:
-        yield c_function("temperature", jax.nn.softplus, [("x", None)], [("y", None)], jnp.float32)
-        at = access.emission_size - access.read_heads
-        yield f"#define TEMPERATURE(emission, head) temperature((emission)[{at} + head])"
-    else:
-        yield "#define TEMPERATURE(emission, head) real(0)"
 
 
 @lru_cache
