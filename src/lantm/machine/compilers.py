@@ -101,8 +101,9 @@ def _launcher() -> ctypes.CDLL:
     source = (pathlib.Path(__file__).parent / "kernel" / "source" / "launch.cc").read_text()
     # By its version too: the headers of another JAX may differ.
     library = shared_library(source, "-O1", f"-DJAX_IS_{jax.__version_info__[1]}", f"-I{jax.ffi.include_dir()}", "-ldl")
-    for name, platform in ((LAUNCH, "CUDA"), (EMULATE, "cpu")):
-        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform=platform)
+    load, launch, emulate = (jax.ffi.pycapsule(getattr(library, name)) for name in ("lantm_load", LAUNCH, EMULATE))
+    jax.ffi.register_ffi_target(LAUNCH, {"initialize": load, "execute": launch}, platform="CUDA")
+    jax.ffi.register_ffi_target(EMULATE, emulate, platform="cpu")
     library.lantm_register.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
     library.lantm_register_emulated.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
     return library

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from lantm.devices import on_cpu
 from lantm.machine import Config, Model
 from lantm.machine.loops import put_row
 from lantm.randomness import INITIALISE, seed_key
 from lantm.training.curriculum import Reached
-from lantm.training.material import Lessons
+from lantm.training.material import Given, Lessons
 from lantm.training.recipe import PATIENCE, Recipe
 
 
@@ -74,21 +75,33 @@ def train_batches(
     first: Int[Array, ""],
     end: Int[Array, ""],
 ) -> Learner:
-    """Learns from the batches from `first` to before `end` of an epoch, with a step after each."""
+    """Learns from the batches from `first` to before `end` of an epoch, with a step after each.
+
+    An accelerator takes all batches before the first step, where they do not depend on what is learnt: drawing takes
+    hundreds of small operations, whose start costs it more than their work.
+    """
+
+    def take(at: Int[Array, ""], learner: Learner) -> Given:
+        return lessons.take(data, learner.seed, epoch, at, learner.carried)
+
+    if not on_cpu() and lessons.independent:
+        taken = jax.vmap(lambda at: take(at, learner))(jnp.arange(lessons.batches))
+
+        def take(at: Int[Array, ""], learner: Learner) -> Given:
+            return jax.tree.map(lambda rows: rows[at], taken)
 
     def step(at: Int[Array, ""], learner: Learner) -> Learner:
-        return _learn(lessons, learner, data, epoch, at)
+        return _learn(lessons, learner, take(at, learner), epoch, at)
 
     after: Learner = lax.fori_loop(first, end, step, learner)
     return after
 
 
-def _learn(lessons: Lessons, learner: Learner, data: PyTree, epoch: Int[Array, ""], at: Int[Array, ""]) -> Learner:
+def _learn(lessons: Lessons, learner: Learner, given: Given, epoch: Int[Array, ""], at: Int[Array, ""]) -> Learner:
     """One step; one that is not finite changes no weights and is counted as skipped."""
     import optax  # here, since commands that train nothing start sooner without it
 
     recipe = lessons.recipe
-    given = lessons.take(data, learner.seed, epoch, at, learner.carried)
 
     def loss(model: Model) -> tuple[Float[Array, ""], PyTree]:
         return lessons.loss(model, given, learner.carried, at)

@@ -45,6 +45,11 @@ class Lessons(abc.ABC):
     def batches(self) -> int:
         """The number of batches per epoch."""
 
+    @property
+    def independent(self) -> bool:
+        """Whether a batch can be drawn before those before it were learnt from, and is drawn at all."""
+        return False
+
     @abc.abstractmethod
     def begin(self, model: Model) -> PyTree:
         """What is carried from batch to batch, before the first one."""
@@ -111,6 +116,10 @@ class ProblemLessons(Lessons):
     @property
     def batches(self) -> int:
         return self.recipe.batches
+
+    @property
+    def independent(self) -> bool:
+        return not self.recipe.curriculum_threshold
 
     def begin(self, model: Model) -> Reached | None:
         """How far a curriculum that follows what is learnt has come; otherwise problems are independent."""

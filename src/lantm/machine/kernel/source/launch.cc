@@ -45,6 +45,11 @@ struct Driver {
   }
 };
 
+const Driver& TheDriver() {
+  static Driver driver;
+  return driver;
+}
+
 const int kMostSharedMemory = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 std::mutex mutex;
@@ -79,30 +84,42 @@ ffi::Error Emulate(ffi::RemainingArgs arguments, ffi::RemainingRets results, std
   return ffi::Error::Success();
 }
 
-ffi::Error Launch(void* stream, ffi::RemainingArgs arguments, ffi::RemainingRets results, std::string_view kernel,
-                  int32_t backwards, int32_t blocks, int32_t runs, int32_t threads, int32_t shared, int32_t time,
-                  int32_t batch, int32_t slots) {
-  static Driver driver;
+// The kernel of this name in the current context, which is loaded if need be.
+ffi::Error Find(std::string_view kernel, int32_t backwards, int32_t shared, void** function) {
+  const Driver& driver = TheDriver();
   if (!driver.found) return ffi::Error(ffi::ErrorCode::kUnavailable, "lantm's kernel: there is no CUDA driver");
   void* context = nullptr;
   if (int status = driver.get_context(&context)) return Failed("asking for the context", status);
-  void* function = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto key = std::make_pair(context, std::string(kernel));
-    auto known = loaded.find(key);
-    if (known == loaded.end()) {
-      auto image = images.find(key.second);
-      if (image == images.end()) return ffi::Error(ffi::ErrorCode::kNotFound, "lantm's kernel: unknown " + key.second);
-      void *module = nullptr, *forward = nullptr, *backward = nullptr;
-      if (int status = driver.load(&module, image->second.data())) return Failed("loading", status);
-      if (int status = driver.get_function(&forward, module, "forward")) return Failed("finding it", status);
-      if (int status = driver.get_function(&backward, module, "backward")) return Failed("finding it", status);
-      known = loaded.emplace(key, std::make_pair(forward, backward)).first;
-    }
-    function = backwards ? known->second.second : known->second.first;
-    if (int status = driver.set_attribute(function, kMostSharedMemory, shared)) return Failed("asking for shared memory", status);
+  std::lock_guard<std::mutex> lock(mutex);
+  auto key = std::make_pair(context, std::string(kernel));
+  auto known = loaded.find(key);
+  if (known == loaded.end()) {
+    auto image = images.find(key.second);
+    if (image == images.end()) return ffi::Error(ffi::ErrorCode::kNotFound, "lantm's kernel: unknown " + key.second);
+    void *module = nullptr, *forward = nullptr, *backward = nullptr;
+    if (int status = driver.load(&module, image->second.data())) return Failed("loading", status);
+    if (int status = driver.get_function(&forward, module, "forward")) return Failed("finding it", status);
+    if (int status = driver.get_function(&backward, module, "backward")) return Failed("finding it", status);
+    known = loaded.emplace(key, std::make_pair(forward, backward)).first;
   }
+  *function = backwards ? known->second.second : known->second.first;
+  if (int status = driver.set_attribute(*function, kMostSharedMemory, shared))
+    return Failed("asking for shared memory", status);
+  return ffi::Error::Success();
+}
+
+// Before XLA records the launch into a graph: nothing can be loaded while it does.
+ffi::Error Load(ffi::RemainingArgs, ffi::RemainingRets, std::string_view kernel, int32_t backwards, int32_t, int32_t, int32_t,
+                int32_t shared, int32_t, int32_t, int32_t) {
+  void* function = nullptr;
+  return Find(kernel, backwards, shared, &function);
+}
+
+ffi::Error Launch(void* stream, ffi::RemainingArgs arguments, ffi::RemainingRets results, std::string_view kernel,
+                  int32_t backwards, int32_t blocks, int32_t runs, int32_t threads, int32_t shared, int32_t time,
+                  int32_t batch, int32_t slots) {
+  void* function = nullptr;
+  if (ffi::Error error = Find(kernel, backwards, shared, &function); error.failure()) return error;
   Arrays arrays;
   size_t count;
   if (ffi::Error error = Pack(arguments, results, &arrays, &count); error.failure()) return error;
@@ -110,7 +127,7 @@ ffi::Error Launch(void* stream, ffi::RemainingArgs arguments, ffi::RemainingRets
   arrays.batch = batch;
   arrays.slots = slots;
   void* given[] = {&arrays};
-  if (int status = driver.launch(function, blocks, runs, 1, threads, 1, 1, shared, stream, given, nullptr))
+  if (int status = TheDriver().launch(function, blocks, runs, 1, threads, 1, 1, shared, stream, given, nullptr))
     return Failed("starting it", status);
   return ffi::Error::Success();
 }
@@ -132,5 +149,8 @@ extern "C" void lantm_register_emulated(const char* name, void* emulator) {
       .Attr<int32_t>("blocks").Attr<int32_t>("runs").Attr<int32_t>("threads").Attr<int32_t>("shared")                  \
       .Attr<int32_t>("time").Attr<int32_t>("batch").Attr<int32_t>("slots")
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(lantm_launch, Launch, WITH_SIZES(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<void*>>()));
+// A launch reads nothing on the host, so XLA may record it once and start it again and again as part of a graph.
+XLA_FFI_DEFINE_HANDLER_SYMBOL(lantm_launch, Launch, WITH_SIZES(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<void*>>()),
+                              {ffi::Traits::kCmdBufferCompatible});
+XLA_FFI_DEFINE_HANDLER_SYMBOL(lantm_load, Load, WITH_SIZES(ffi::Ffi::BindInitialize()));
 XLA_FFI_DEFINE_HANDLER_SYMBOL(lantm_emulate, Emulate, WITH_SIZES(ffi::Ffi::Bind()));
