@@ -57,7 +57,7 @@ def backward(
 ) -> Pulled:
     """The cotangents of what `forward` was given, from those of all hidden states; all but the weights'.
 
-    Rows of preactivations and emissions are those of `saved.hidden`: there is one more than there are steps.
+    Rows of emissions are those of `saved.hidden`: there is one more than there are steps, so that neither is cut.
     """
     numbers = _numbers(machinery, window, schedule)
     found = kernel.backward(machinery, weights, saved, memory, *numbers, d_hidden)

@@ -129,14 +129,27 @@ def _recur_forward(machinery: Machinery, *arguments: Any) -> tuple[Path, Any]:
     return _run(machinery, *given)
 
 
+def _weights_gradient(
+    joined: Float[Array, "time batch inputs"],
+    hidden: Float[Array, "rows batch cells"],
+    preactivations: Float[Array, "time batch four_cells"],
+    emissions: Float[Array, "rows batch emission"],
+) -> Weights:
+    return Weights(
+        recurrent=jnp.einsum("tbi,tbj->ij", joined, preactivations),
+        heads=jnp.einsum("tbi,tbj->ij", hidden, emissions),
+        heads_bias=jnp.sum(emissions, axis=(0, 1)),
+    )
+
+
 def _recur_backward(machinery: Machinery, residuals: Any, cotangent: Path) -> Any:
     weights, start, saved, memory, window, schedule = residuals
     cells, reading_size = start.controller.hidden.shape[-1], start.reading.shape[-1]
     if machinery.kernels is not None and _is_of_hidden_states_alone(cotangent):
         d_hidden = _instantiate(cotangent.states.controller.hidden)
         pulled = _backward_by_kernels(machinery)(weights, saved, memory, window, schedule, d_hidden)
-        hidden = Rows(saved.hidden)
-        joined = Rows(jnp.concatenate([saved.reading, saved.hidden], axis=-1))
+        joined = jnp.concatenate([saved.reading[:-1], saved.hidden[:-1]], axis=-1)
+        d_weights = _weights_gradient(joined, saved.hidden, pulled.preactivations, pulled.emissions)
     else:
         if machinery.kernels is not None:
             saved = by_kernels.as_loops_save(saved)
@@ -145,21 +158,12 @@ def _recur_backward(machinery: Machinery, residuals: Any, cotangent: Path) -> An
         pulled = _backward_by_loops(machinery)(weights, start, saved, memory, window, schedule, cotangent)
         joined = Rows(saved.rows, 0, slice(reading_size + cells))  # reading and hidden state before every step
         hidden = Rows(saved.rows, 1, slice(reading_size, reading_size + cells))
-    d_weights = summed_over_steps(
-        lambda joined, hidden, preactivations, emissions: Weights(
-            recurrent=jnp.einsum("tbi,tbj->ij", joined, preactivations),
-            heads=jnp.einsum("tbi,tbj->ij", hidden, emissions),
-            heads_bias=jnp.sum(emissions, axis=(0, 1)),
-        ),
-        (joined, hidden, Rows(pulled.preactivations), Rows(pulled.emissions)),
-        pulled.preactivations.shape[0],
-        schedule.steps,
-    )
+        rows = joined, hidden, Rows(pulled.preactivations), Rows(pulled.emissions)
+        d_weights = summed_over_steps(_weights_gradient, rows, pulled.preactivations.shape[0], schedule.steps)
     # What was written has passed its cotangent on to the controller; the rest was there at the start.
     free = jnp.arange(memory.strengths.shape[1]) >= window.end
     d_memory = jax.tree.map(lambda d: jnp.where(free.reshape(-1, *[1] * (d.ndim - 2)), 0, d), pulled.memory)
-    time = cotangent.emissions.shape[0]
-    return d_weights, pulled.preactivations[:time], pulled.start, d_memory, None, None
+    return d_weights, pulled.preactivations, pulled.start, d_memory, None, None
 
 
 _recur.defvjp(_recur_forward, _recur_backward, symbolic_zeros=True)

@@ -42,7 +42,7 @@ class Saved(NamedTuple):
 class Cotangents(NamedTuple):
     """What the backward kernel finds; row t of emissions is of step t - 1."""
 
-    preactivations: Float[Array, "*runs time+1 batch four_cells"]
+    preactivations: Float[Array, "*runs time batch four_cells"]
     emissions: Float[Array, "*runs time+1 batch emission"]
     reading: Float[Array, "*runs batch reading"]
     hidden: Float[Array, "*runs batch cells"]
@@ -117,7 +117,7 @@ def _backward(machinery: Machinery, *arrays: Array) -> tuple[Array, ...]:
     (runs, time, batch, cells), slots = arrays[2].shape, arrays[-1].shape[-1]
     shape = _shape(machinery, cells, slots, runs * batch)
     results = [
-        (runs, time + 1, batch, 4 * cells),
+        (runs, time, batch, 4 * cells),
         (runs, time + 1, batch, access.emission_size),
         (runs, batch, access.read_heads * access.memory_width),
         (runs, batch, cells),

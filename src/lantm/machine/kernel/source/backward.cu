@@ -201,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward(Arrays arrays)
     if (warp < GROUPS) {  // Through the controller.
       real sums[1][4];
       emission_product.run(d_emission, sums);
-      real* out = block.row(D_GATES, time + 1, t, GATES);
+      real* out = block.row(D_GATES, time, t, GATES);
 #pragma unroll
       for (int i = 0; i < 2; i++) {
         int at = first_cell + i;
@@ -266,5 +266,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward(Arrays arrays)
   // Rows of gates are of the step that they belong to, rows of emissions of the step after it.
   clear_row(block, block.row(D_EMISSIONS, time + 1, 0, EMISSION), EMISSION);
   for (int t = block.steps; t < time; t++) clear_row(block, block.row(D_EMISSIONS, time + 1, t + 1, EMISSION), EMISSION);
-  for (int t = block.steps; t <= time; t++) clear_row(block, block.row(D_GATES, time + 1, t, GATES), GATES);
+  for (int t = block.steps; t < time; t++) clear_row(block, block.row(D_GATES, time, t, GATES), GATES);
 }
