@@ -32,8 +32,7 @@ Errors
 docs/ explains the rest; `lantm --help` is the command line.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as in typing, which takes a while to import, as all else does: the command line starts at once
 
 __version__ = "0.2.0"
 
@@ -56,6 +55,8 @@ _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 __all__ = ["__version__", *sorted(_MODULES)]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from lantm.errors import LantmError as LantmError
     from lantm.evaluation import Perplexity as Perplexity
     from lantm.evaluation import Recording as Recording
@@ -97,10 +98,12 @@ if TYPE_CHECKING:
     from lantm.training import Recipe as Recipe
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Names are imported when they are first used, so that the command line starts at once."""
     if name not in _MODULES:
         raise AttributeError(f"module 'lantm' has no attribute {name!r}")
+    import importlib
+
     return getattr(importlib.import_module(_MODULES[name]), name)
 
 
