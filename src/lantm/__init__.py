@@ -55,8 +55,6 @@ _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 __all__ = ["__version__", *sorted(_MODULES)]
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from lantm.errors import LantmError as LantmError
     from lantm.evaluation import Perplexity as Perplexity
     from lantm.evaluation import Recording as Recording
@@ -98,7 +96,7 @@ if TYPE_CHECKING:
     from lantm.training import Recipe as Recipe
 
 
-def __getattr__(name: str) -> "Any":
+def __getattr__(name: str) -> object:
     """Names are imported when they are first used, so that the command line starts at once."""
     if name not in _MODULES:
         raise AttributeError(f"module 'lantm' has no attribute {name!r}")
