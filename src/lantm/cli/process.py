@@ -11,6 +11,7 @@ from typing import Any
 
 from lantm import cli
 from lantm.cli.ending import prepare_output, status_after
+from lantm.cli.heartbeat import never_silent
 from lantm.errors import LantmError, LantmWarning
 from lantm.interrupt import ended_at_once, ended_soon, leave, raised
 
@@ -19,7 +20,9 @@ def run(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit status; without arguments, that of the process, which is its own."""
     try:
         prepare_output()
-        return _run(sys.argv[1:] if arguments is None else arguments, arguments is None)
+        own_process = arguments is None
+        with never_silent("at work") if own_process else contextlib.nullcontext():
+            return _run(sys.argv[1:] if arguments is None else arguments, own_process)
     except BaseException as error:
         return status_after(error)
 
