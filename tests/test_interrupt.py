@@ -117,3 +117,28 @@ def test_what_ends_by_itself_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> N
         while not (came() and interrupted()):
             pass
     assert saved == []
+
+
+def test_the_first_tenth_of_a_second() -> None:
+    """Before it hears signals, a command imports nothing that Python or its own script has not imported already."""
+    program = "import sys, signal, re; before = {*sys.modules}; import lantm.cli; print(*{*sys.modules} - before)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert set(found.stdout.split()) == {"lantm", "lantm.cli"}
+
+
+BEFORE_THE_COMMAND = """
+import sys, time
+class Slow:
+    def find_spec(self, name, path, target=None):
+        if name.startswith("lantm."):
+            print("stuck", flush=True)
+            time.sleep(60)
+from lantm.cli import entry
+sys.meta_path.insert(0, Slow())
+sys.argv = ["lantm", "info"]
+entry()
+"""
+
+
+def test_ctrl_c_before_a_command_begins() -> None:
+    assert ended(signal.SIGINT, BEFORE_THE_COMMAND) == (130, "lantm: interrupted")

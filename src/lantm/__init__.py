@@ -32,8 +32,7 @@ Errors
 docs/ explains the rest; `lantm --help` is the command line.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as in typing, which takes a while to import, as all else does: the command line starts at once
 
 __version__ = "0.2.0"
 
@@ -97,10 +96,12 @@ if TYPE_CHECKING:
     from lantm.training import Recipe as Recipe
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Names are imported when they are first used, so that the command line starts at once."""
     if name not in _MODULES:
         raise AttributeError(f"module 'lantm' has no attribute {name!r}")
+    import importlib
+
     return getattr(importlib.import_module(_MODULES[name]), name)
 
 

@@ -134,6 +134,20 @@ def ended_at_once() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def raised() -> Iterator[None]:
+    """Within, Ctrl-C raises KeyboardInterrupt, unless it is ignored: for what has something to put away."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 _only_one_ends = threading.Lock()
 
 

@@ -66,7 +66,7 @@ def test_an_output_without_our_characters(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii", write_through=True))
     assert main(["zoo"]) == 0
     assert b"machines of the zoo" in written.getvalue()
-    monkeypatch.setattr("lantm.cli._HELP", "≥ {commands}")
+    monkeypatch.setattr("lantm.cli.HELP", "≥ {commands}")
     assert main(["--help"]) == 0
     assert b"? " in written.getvalue()
 

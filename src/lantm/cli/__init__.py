@@ -1,17 +1,7 @@
-"""The command line: `lantm COMMAND ...`, one module per command, loaded when it is called."""
+"""The command line: `lantm COMMAND ...`, one module per command, loaded when it is called.
 
-import atexit
-import contextlib
-import gc
-import importlib
-import sys
-import warnings
-from collections.abc import Iterator
-from typing import Any
-
-from lantm.cli.ending import prepare_output, status_after
-from lantm.errors import LantmError, LantmWarning
-from lantm.interrupt import ended_at_once, ended_soon, leave
+Nothing is imported here: who presses Ctrl-C in the first tenth of a second is to be heard.
+"""
 
 COMMANDS = {
     "demo": "watch a machine learn to copy, in a few minutes on a laptop",
@@ -32,7 +22,7 @@ COMMANDS = {
     "completion": "a script that completes commands and flags in bash, zsh or fish",
 }
 
-_HELP = """usage: lantm COMMAND ...
+HELP = """usage: lantm COMMAND ...
 
 Train, test, explain and extend Lie access neural Turing machines.
 
@@ -51,83 +41,29 @@ lantm COMMAND --help describes a command. Usage errors exit with status 2.
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit status; without arguments, that of the process, which is its own."""
-    try:
-        prepare_output()
-        return _run(sys.argv[1:] if arguments is None else arguments, _nothing_collected(arguments is None))
-    except BaseException as error:
-        return status_after(error)
+    from lantm.cli.process import run
 
-
-def _run(arguments: list[str], while_importing: contextlib.AbstractContextManager[None]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
-        commands = "\n".join(f"  {name:<12}{summary}" for name, summary in COMMANDS.items())
-        print(_HELP.format(commands=commands), end="")
-        return 0
-    command, *rest = arguments
-    if command == "--version":
-        from lantm import __version__
-
-        print(f"lantm {__version__}")
-        return 0
-    if command not in COMMANDS:
-        raise LantmError(f"unknown command {command!r}: known are {', '.join(COMMANDS)}")
-    with ended_at_once(), while_importing:  # a second or two, of which most is JAX's
-        module = importlib.import_module(f"lantm.cli.{command}")
-        importlib.import_module("lantm.devices").use_all_cores()
-    with _warnings_in_one_line():
-        importlib.import_module("lantm.program_cache").keep_programs()
-        return int(module.main(rest))
-
-
-@contextlib.contextmanager
-def _nothing_collected(own_process: bool) -> Iterator[None]:
-    """While modules are imported there is no garbage, and in a process of our own they are never looked through.
-
-    Python would do so again and again, which takes a fifth of the time that a short command has.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        if own_process:
-            gc.freeze()
-        gc.enable()
-
-
-@contextlib.contextmanager
-def _warnings_in_one_line() -> Iterator[None]:
-    """Shows our own warnings in one line, without their place in the code."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", LantmWarning)
-        show = warnings.showwarning
-
-        def shown(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:
-            if issubclass(category, LantmWarning):
-                print(f"lantm: warning: {message}", file=sys.stderr)
-            else:
-                show(message, category, *others, **more)
-
-        warnings.showwarning = shown
-        yield
+    return run(arguments)
 
 
 def entry() -> None:
     """The entry point of the installed script."""
-    status: int | None = None
+    import signal
 
-    def end() -> None:
-        """Ends the process without taking JAX apart, which would take a third of a second."""
-        if status is None:  # a fault of ours, which Python shows
-            return
-        try:
-            sys.stdout.flush()
-        except (OSError, ValueError):
-            return  # Python says that the output could not be written
-        leave(status)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and is not ignored
+        signal.signal(signal.SIGINT, _end)
+    from lantm.cli.process import run_and_exit
 
-    atexit.register(end)  # the first to be registered is the last to be called
-    with ended_soon() as interrupted:
-        status = main()
-    if interrupted():  # the device may still compute what nobody waits for
-        leave(status)
-    sys.exit(status)
+    run_and_exit()
+
+
+def _end(number: int, frame: object) -> None:
+    """Ends a process that has nothing to save: until a command begins, and after its end."""
+    import os
+
+    try:
+        os.write(2, b"lantm: interrupted\n")
+    except OSError:
+        pass  # nobody is told
+    finally:
+        os._exit(130)

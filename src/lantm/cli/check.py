@@ -7,7 +7,7 @@ import tyro
 from rich.console import Console
 
 from lantm.checking import check, find
-from lantm.cli.output import print_json, say
+from lantm.cli.output import print_json, say, working
 from lantm.cli.parse import parse
 
 
@@ -32,7 +32,8 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "check", arguments)
-    found = check(find(chosen.name))
+    with working("checking"):
+        found = check(find(chosen.name))
     broken = [finding for finding in found if finding.broken]
     if chosen.json:
         print_json([finding._asdict() | {"broken": finding.broken} for finding in found])

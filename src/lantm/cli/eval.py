@@ -8,7 +8,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.opening import open_trained
-from lantm.cli.output import print_json
+from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.files import destination, write_json
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
         experiment = dataclasses.replace(experiment, task=chosen.task, text=None)
         source = _other_task(source, experiment)
     tests = lengths_or_parts(source, chosen.scales, chosen.lengths, chosen.hard)
-    with Console(stderr=True).status(f"scoring at {', '.join(tests)}"):
+    with working(f"scoring at {', '.join(tests)}"):
         at, drawn = (chosen.scales, chosen.lengths), (chosen.problems, chosen.batch_size)
         scores = machines.scores(*at, *drawn, chosen.weights, chosen.draw, source, chosen.hard)
     rows = score_rows(experiment, scores)

@@ -1,5 +1,6 @@
 """The display of a grid: a live table of its jobs, and the results of a sweep."""
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -12,6 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from lantm.cli.heartbeat import doing
 from lantm.cli.output import say
 from lantm.cli.progress import TestLines
 from lantm.cli.time_left import Work, seconds_left
@@ -33,6 +35,7 @@ class GridDisplay:
         `detailed` also shows a line for every test of a training. `done` jobs of the grid were done before.
         """
         self._console = console
+        self._going_on = contextlib.ExitStack()
         self._states = {job.key: Event(job, "waiting") for job in jobs}
         self._lines = {job.key: TestLines(job.experiment) for job in jobs if detailed}
         self._done = done
@@ -45,6 +48,7 @@ class GridDisplay:
         self._shown = console.is_terminal and bool(jobs)
 
     def __enter__(self) -> "GridDisplay":
+        self._going_on.enter_context(doing(self.in_words))
         if self._shown:
             self._live.start()
         return self
@@ -54,6 +58,19 @@ class GridDisplay:
     ) -> None:
         if self._shown:
             self._live.stop()
+        self._going_on.close()
+
+    def in_words(self) -> str:
+        """How many jobs are in each state, and how far those that run have come."""
+        running = [event for event in self._states.values() if event.state == "running"]
+        epochs = (f"epoch {event.epoch} of {event.job.experiment.recipe.epochs}" for event in running[:1])
+        return ", ".join((self._counted(), *epochs))
+
+    def _counted(self) -> str:
+        states: list[str] = [event.state for event in self._states.values()]
+        counts = {state: states.count(state) for state in _ORDER}
+        counts["done"] += self._done
+        return ", ".join(f"{count} {state}" for state, count in counts.items() if count)
 
     def update(self, event: Event) -> None:
         """Shows an event."""
@@ -109,11 +126,10 @@ class GridDisplay:
     def table(self) -> Table:
         """The jobs, running ones first, with the number in each state."""
         events = sorted(self._states.values(), key=lambda event: _ORDER.index(event.state))
-        counts = {state: sum(event.state == state for event in events) for state in _ORDER}
-        counts["done"] += self._done
-        title = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
         left = f", about {timedelta(seconds=int(self.left()))} left" if self.left() else ""
-        table = Table(title=Text(title + left), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        table = Table(
+            title=Text(self._counted() + left), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+        )
         for name in ("job", "what", "machines", "epoch", "state"):
             table.add_column(name, no_wrap=name != "what", justify="right" if name in ("machines", "epoch") else "left")
         for event in events[:_ROWS]:

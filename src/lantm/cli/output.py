@@ -1,16 +1,20 @@
 """What commands print: lines for people, and JSON for scripts."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+
+from lantm.cli.heartbeat import doing
 
 AnyDisplay = TypeVar("AnyDisplay", bound="Display")
 
@@ -18,6 +22,13 @@ AnyDisplay = TypeVar("AnyDisplay", bound="Display")
 def say(console: Console, line: str, style: str | None = None) -> None:
     """Prints a line for people, without markup and without line breaks."""
     console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def working(what: str, console: Console | None = None) -> Iterator[None]:
+    """Shows on a terminal that something goes on; in a file or a pipe, a line tells if it takes long."""
+    with doing(what), (console or Console(stderr=True)).status(what):
+        yield
 
 
 def program() -> str:
@@ -42,6 +53,7 @@ class Display:
     def __init__(self, console: Console, *columns: ProgressColumn, total: int | None = None, **fields: Any):
         """`columns` are shown before the bar, the field `status` after it."""
         self._console = console
+        self._going_on = contextlib.ExitStack()
         self._progress = Progress(
             *columns,
             BarColumn(bar_width=14),
@@ -51,9 +63,10 @@ class Display:
             disable=not console.is_terminal,
             transient=True,
         )
-        self._bar = self._progress.add_task("training", total=total, status="compiling", **fields)
+        self._bar = self._progress.add_task("training", total=total, **fields, status="compiling")
 
     def __enter__(self: AnyDisplay) -> AnyDisplay:
+        self._going_on.enter_context(doing(self.in_words))
         self._progress.start()
         return self
 
@@ -61,6 +74,13 @@ class Display:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        self._going_on.close()
+
+    def in_words(self) -> str:
+        """The state of the bar."""
+        bar = self._progress.tasks[0]
+        done = f"{bar.percentage:.0f}%" if bar.total and bar.completed else ""
+        return ", ".join(filter(None, map(str, (*bar.fields.values(), done))))
 
     def warn(self, warning: str) -> None:
         """Prints a warning."""

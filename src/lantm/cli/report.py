@@ -6,10 +6,9 @@ import webbrowser
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
 from lantm.cli.opening import open_trained
-from lantm.cli.output import print_json
+from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
 from lantm.report.pages import write_report
 from lantm.training import RunFolder
@@ -40,7 +39,7 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "report", arguments)
     trained = open_trained(RunFolder.open(chosen.run).path, chosen.data, chosen.trust)
-    with Console(stderr=True).status("scoring at many lengths"):
+    with working("scoring at many lengths"):
         page = write_report(trained)
     size = page.stat().st_size
     if chosen.json:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from lantm.cli import reproduce_all
 from lantm.cli.grid_work import EngineName, Outcome, check_minutes, do_jobs, make_engine
+from lantm.cli.heartbeat import doing
 from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import described, parse, published
 from lantm.errors import LantmError
@@ -78,7 +79,8 @@ def main(arguments: list[str]) -> int:
     if whole:
         reproduce_all.say_what_is_left_out(console, request)
     if chosen.from_zoo:
-        found, without = from_zoo(cells)
+        with doing("scoring the machines of the zoo"):
+            found, without = from_zoo(cells)
         if without:
             names = ", ".join(" ".join(cell.labels.values()) for cell in without)
             say(console, f"the zoo has no machine for {names}")

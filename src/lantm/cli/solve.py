@@ -8,8 +8,9 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from lantm.cli.heartbeat import doing
 from lantm.cli.opening import open_trained
-from lantm.cli.output import print_json, say
+from lantm.cli.output import print_json, say, working
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.evaluation import Mistake
@@ -57,7 +58,7 @@ def main(arguments: list[str]) -> int:
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
     problem = _given() if chosen.problem == "-" else chosen.problem
-    with Console(stderr=True).status("answering"):
+    with working("answering"):
         solution = machines.solve(problem, chosen.seed)
     if chosen.json:
         result = {
@@ -94,7 +95,8 @@ def _given() -> str:
     if sys.stdin is None:
         raise LantmError("standard input is closed: give the problem as an argument")
     try:
-        text = sys.stdin.read(_MOST + 1)
+        with doing("" if sys.stdin.isatty() else "reading standard input"):
+            text = sys.stdin.read(_MOST + 1)
     except UnicodeDecodeError as error:
         raise LantmError(f"standard input is no text: {error.reason}") from error
     if len(text) > _MOST:  # it may have no end

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 import jax
 import numpy as np
 import tyro
-from rich.console import Console
 
 from lantm.batch import Batch
 from lantm.cli.opening import open_trained
-from lantm.cli.output import print_json
+from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
@@ -88,14 +87,14 @@ def main(arguments: list[str]) -> int:
     index = machines.best_index if chosen.seed is None else experiment.seed_index(chosen.seed)
     seed = int(machines.start_seeds[index])
     name, batch = _problem(machines, chosen)
-    with Console(stderr=True).status(f"running {experiment.task}, {name}"):
+    with working(f"running {experiment.task}, {name}"):
         recording = machines.trace(batch, chosen.seed, chosen.weights)
     title, about = f"{experiment.task}, {name}", f"{experiment.model}, {chosen.weights} weights of seed {seed}"
     geometry = machines.geometry
     if geometry is not None:
         about += f", geometry {getattr(experiment.machine, 'geometry', '')}"
     folder = chosen.out or _usual_folder(chosen.run) / name.replace(",", "").replace(" ", "-")
-    with Console(stderr=True).status("drawing"):
+    with working("drawing"):
         files = write_figures(recording, machines.source, geometry, title, about, folder)
     result: dict[str, Any] = {
         "task": experiment.task,
@@ -142,11 +141,11 @@ def _heads(
     columns = chosen.batch_size or machines.experiment.recipe.batch_size
     pieces = text.pieces(chosen.part, columns)
     words = pieces.inputs.reshape(-1, columns)[: -(-len(text.corpus.part(chosen.part)) // columns)]
-    with Console(stderr=True).status("reading"):
+    with working("reading"):
         steps = jax.device_get(jax.jit(follow)(model, words))
     found = find(model, steps)
     title = f"{machines.experiment.model} on {len(words):,} words in each of {columns} columns"
-    with Console(stderr=True).status("drawing"):
+    with working("drawing"):
         files = save(
             lambda: draw_footprints(steps, model.config.read_heads, "Where heads go on a long text", title),
             folder / "heads",

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from lantm.checking import check_own
 from lantm.cli.opening import open_trained, prepare_devices
-from lantm.cli.output import print_json, program, say
+from lantm.cli.output import print_json, program, say, working
 from lantm.cli.parse import parse, required
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError
@@ -214,7 +214,7 @@ def _train(
     if folder.summary().get("epoch") != result.epoch:  # a run that was complete already keeps its own
         folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     console.print(score_table(rows, "best weights of every seed"))
-    with console.status("writing the report"):
+    with working("writing the report", console):
         report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
     page = f", for people in {report.name}" if report else ""
     say(console, f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")

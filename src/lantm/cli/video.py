@@ -9,6 +9,7 @@ import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from lantm.cli.heartbeat import doing
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
@@ -65,8 +66,9 @@ def main(arguments: list[str]) -> int:
         path = chosen.out or chosen.run / f"video-seed-{seed}.gif"
         reel = _reel(trained, seed, chosen.every)
         columns = (TextColumn("frame"), MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(compact=True))
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-            bar = progress.add_task("drawing", total=len(reel.epochs))
+        progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        bar = progress.add_task("drawing", total=len(reel.epochs))
+        with doing(lambda: f"{progress.tasks[0].completed:.0f} of {len(reel.epochs)} frames drawn"), progress:
             write = write_mp4 if path.suffix == ".mp4" else write_gif
             write(path, reel, chosen.rate, lambda: progress.advance(bar))
     size = path.stat().st_size

@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from lantm.cli.opening import open_trained
-from lantm.cli.output import print_json
+from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.files import destination, utf8, write_whole
@@ -81,7 +81,8 @@ def main(arguments: list[str]) -> int:
     if chosen.zoo == (chosen.run is not None):
         raise LantmError("give a run folder or a machine of the zoo, or --zoo for a page of the whole zoo")
     if chosen.zoo:
-        play = play_page()
+        with working("running the machines of the zoo"):
+            play = play_page()
         if not chosen.json and play.left_out:
             print(f"not in it, to keep it small: {', '.join(play.left_out)}")
         return _write(chosen, play.page, chosen.out or pathlib.Path("play.html"), play.shown)
@@ -93,7 +94,9 @@ def main(arguments: list[str]) -> int:
     side_by_side = [0, second] if len(groups) > 1 or len(chosen.seeds) > 1 else [0]
     described = [f"{one.model} on {one.task}, recipe {one.recipe_name}" for one in (s.experiment for s in sources)]
     about = "; ".join(dict.fromkeys(described))
-    title, exhibits = " and ".join(map(_name, sources)), [exhibit(machine) for machine in machines]
+    title = " and ".join(map(_name, sources))
+    with working("running the machines"):
+        exhibits = [exhibit(machine) for machine in machines]
     text = viewer_page(title, about, exhibits, side_by_side, _first_problem(machines[0]))
     folder = pathlib.Path(chosen.run)
     return _write(chosen, text, chosen.out or (folder if folder.is_dir() else pathlib.Path()) / "view.html", machines)

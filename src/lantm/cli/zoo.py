@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lantm.cli.opening import open_trained
-from lantm.cli.output import print_json
+from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
 from lantm.evaluation.examiner import check_problems
@@ -88,7 +88,7 @@ def _add(chosen: AddArguments) -> int:
     name = chosen.name or usual_name(run.experiment)
     before = shelf / f"{name}{SUFFIX}"
     shown = [("before", load_file(before, trust=chosen.trust))] if before.exists() else []
-    with Console(stderr=True).status("choosing and scoring"):
+    with working("choosing and scoring"):
         added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf, chosen.hard)
     for what, machine in [*shown, ("added", added)]:
         print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {_scores(machine.notes['scores'])}")

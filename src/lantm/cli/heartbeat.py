@@ -1,0 +1,83 @@
+"""No command is silent for long: what goes on without a word is named on standard error.
+
+A live line on a terminal is a word, many times a second. In a file or a pipe there is none; nor is there a line while
+a program is compiled, a file read, or a page written. So a thread listens to what the process says, and speaks when
+it has said nothing for a while.
+"""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+AT_FIRST, SILENCE = 2.0, 5.0
+"""Seconds without a word until something that began is named, and until it is named again."""
+_LISTENING = 0.2
+
+
+class _Said:
+    """What goes on, the last of which is named, and when something was said."""
+
+    def __init__(self) -> None:
+        self.doing: list[Callable[[], str]] = []
+        self.due = self.began = time.monotonic()
+
+
+_said = _Said()
+
+
+@contextlib.contextmanager
+def doing(what: str | Callable[[], str]) -> Iterator[None]:
+    """Within, this is what takes so long, in a few words; nothing is said where there are none."""
+    named = (lambda: what) if isinstance(what, str) else what
+    _said.doing.append(named)
+    _said.due = min(_said.due, time.monotonic() + AT_FIRST)
+    try:
+        yield
+    finally:
+        _said.doing.remove(named)
+
+
+@contextlib.contextmanager
+def never_silent(what: str) -> Iterator[None]:
+    """Within, what takes long is named again and again, and is `what` if no more is known; for processes of our own."""
+    _said.began = time.monotonic()
+    _said.due = _said.began + SILENCE
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (_Heard(stream) for stream in before)
+    ended = threading.Event()
+    threading.Thread(target=_speak, args=(ended, what), daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+        sys.stdout, sys.stderr = before
+
+
+def _speak(ended: threading.Event, what: str) -> None:
+    while not ended.wait(_LISTENING):
+        if time.monotonic() < _said.due:
+            continue
+        _said.due = time.monotonic() + SILENCE  # also where nothing is to be said
+        if words := (_said.doing or [lambda: what])[-1]():
+            try:
+                sys.stderr.write(f"lantm: {words}, {time.monotonic() - _said.began:.0f} s so far\n")
+                sys.stderr.flush()
+            except (OSError, ValueError):
+                return  # nobody listens
+
+
+class _Heard:
+    """A stream of which it is known when something was last written to it."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        _said.due = time.monotonic() + SILENCE
+        return int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

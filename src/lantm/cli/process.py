@@ -1,0 +1,102 @@
+"""The process of a command: its warnings, its signals, its silences and its end."""
+
+import atexit
+import contextlib
+import gc
+import importlib
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from lantm import cli
+from lantm.cli.ending import prepare_output, status_after
+from lantm.cli.heartbeat import never_silent
+from lantm.errors import LantmError, LantmWarning
+from lantm.interrupt import ended_at_once, ended_soon, leave, raised
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Runs a command and returns its exit status; without arguments, that of the process, which is its own."""
+    try:
+        prepare_output()
+        own_process = arguments is None
+        with never_silent("at work") if own_process else contextlib.nullcontext():
+            return _run(sys.argv[1:] if arguments is None else arguments, own_process)
+    except BaseException as error:
+        return status_after(error)
+
+
+def _run(arguments: list[str], own_process: bool) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        commands = "\n".join(f"  {name:<12}{summary}" for name, summary in cli.COMMANDS.items())
+        print(cli.HELP.format(commands=commands), end="")
+        return 0
+    command, *rest = arguments
+    if command == "--version":
+        from lantm import __version__
+
+        print(f"lantm {__version__}")
+        return 0
+    if command not in cli.COMMANDS:
+        raise LantmError(f"unknown command {command!r}: known are {', '.join(cli.COMMANDS)}")
+    with ended_at_once(), _nothing_collected(own_process):  # a second or two, of which most is JAX's
+        module = importlib.import_module(f"lantm.cli.{command}")
+        importlib.import_module("lantm.devices").use_all_cores()
+    with _warnings_in_one_line(), raised() if own_process else contextlib.nullcontext():
+        importlib.import_module("lantm.program_cache").keep_programs()
+        return int(module.main(rest))
+
+
+@contextlib.contextmanager
+def _nothing_collected(own_process: bool) -> Iterator[None]:
+    """While modules are imported there is no garbage, and in a process of our own they are never looked through.
+
+    Python would do so again and again, which takes a fifth of the time that a short command has.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        if own_process:
+            gc.freeze()
+        gc.enable()
+
+
+@contextlib.contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Shows our own warnings in one line, without their place in the code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LantmWarning)
+        show = warnings.showwarning
+
+        def shown(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:
+            if issubclass(category, LantmWarning):
+                print(f"lantm: warning: {message}", file=sys.stderr)
+            else:
+                show(message, category, *others, **more)
+
+        warnings.showwarning = shown
+        yield
+
+
+def run_and_exit() -> None:
+    """Runs the command of this process, and ends it."""
+    status: int | None = None
+
+    def end() -> None:
+        """Ends the process without taking JAX apart, which would take a third of a second."""
+        if status is None:  # a fault of ours, which Python shows
+            return
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            return  # Python says that the output could not be written
+        leave(status)
+
+    atexit.register(end)  # the first to be registered is the last to be called
+    with ended_soon() as interrupted:
+        status = run()
+    if interrupted():  # the device may still compute what nobody waits for
+        leave(status)
+    sys.exit(status)
