@@ -124,7 +124,7 @@ def test_all_kinds_occur_and_are_known(task: Task) -> None:
         np.testing.assert_array_equal(mixed.targets[:, rows], alone.targets[:, rows])
 
 
-@pytest.mark.parametrize("task", [Copy(), Addition(), Programs()])
+@pytest.mark.parametrize("task", [Copy(), Programs(), pytest.param(Addition(), marks=pytest.mark.thorough)])
 def test_one_compilation_serves_seeds_and_lengths(task: Task) -> None:
     traces = collections.Counter[str]()
 
