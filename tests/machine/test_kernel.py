@@ -317,9 +317,7 @@ def test_every_machine_that_is_served_fits_every_chip(capability: str) -> None:
             assert max(shape.shared(False), shape.shared(True)) * 4 <= room
 
 
-@pytest.mark.parametrize(
-    ("rows", "shared"), [(4, False), (8, True), pytest.param(1, True, marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize(("rows", "shared"), [(4, False), (8, True), pytest.param(1, True, marks=pytest.mark.thorough)])
 def test_other_layouts_do_the_same(monkeypatch: pytest.MonkeyPatch, rows: int, shared: bool) -> None:
     """Whatever number of problems a block has, and wherever its memories are; the last block is not full."""
     config = small_lantm(read_heads=2, weighting="softmax", settle_reads=True, cell_bound=0.5)
