@@ -86,10 +86,9 @@ def directions(model: Model) -> Iterator[Model]:
         yield jax.tree.map(lambda leaf, length=length: leaf / length, direction)
 
 
-# What is of these alone is in the tests of switches and of settling too.
-OTHERS = ("invnorm", "spiral", "settles, softmax")
+# All that the first one has, others have too.
 every_configuration = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.thorough if name in OTHERS else ()) for name in CONFIGURATIONS]
+    "name", [pytest.param(name, marks=pytest.mark.thorough if name == "invnorm" else ()) for name in CONFIGURATIONS]
 )
 
 
