@@ -22,8 +22,9 @@ from examples import every_second, helix, train_in_ten_lines
 from lantm import library
 from lantm.tasks.base import Count
 
+# As the training that many tests share, whose programs are compiled already.
 SMALL = {
-    **{"cells": 6, "embedding": 3, "memory_width": 3, "learning_rate": 0.01, "seeds": 2},
+    **{"cells": 6, "embedding": 3, "memory_width": 3, "learning_rate": 0.01, "seeds": 4},
     **{"epochs": 4, "batches": 2, "batch_size": 4, "test_every": 2, "test_batches": 2, "lengths": (2, 4)},
 }
 
@@ -43,14 +44,14 @@ def test_training_without_a_folder(run: lantm.Trained) -> None:
     history = run.history
     assert history is not None
     assert history.epochs.tolist() == [1, 2, 3, 4]
-    assert history.loss.shape == history.rate.shape == history.gradient_norm.shape == (4, 2)
+    assert history.loss.shape == history.rate.shape == history.gradient_norm.shape == (4, 4)
     assert (history.loss[-1] < history.loss[0]).all()
     assert history.tests["2x"].epochs.tolist() == [2, 4]
-    assert history.tests["1x"].figures["fine"].shape == (2, 2)
+    assert history.tests["1x"].figures["fine"].shape == (2, 4)
     assert run.trained["jax"]
     scores = run.scores(scales=(1, 2), problems=8)
     assert isinstance(scores["2x"], lantm.Scores)
-    assert scores["2x"].coarse.shape == (2,)
+    assert scores["2x"].coarse.shape == (4,)
     assert isinstance(run.best.solve("abc"), lantm.Solution)
     assert isinstance(run.best.trace("abc"), lantm.Recording)
     assert run.best.merits[0] == run.merits.max()
@@ -61,7 +62,7 @@ def test_a_callback_per_epoch() -> None:
     lantm.train("copy", on_epoch=told.append, **SMALL)
     assert [progress.epoch for progress in told] == [1, 2, 3, 4]
     assert [progress.tested for progress in told] == [False, True, False, True]
-    assert all(progress.loss.shape == (2,) for progress in told)
+    assert all(progress.loss.shape == (4,) for progress in told)
 
 
 def test_training_ends_early_when_the_callback_says_so(run: lantm.Trained) -> None:
@@ -108,7 +109,7 @@ def test_ctrl_c_returns_what_there_is() -> None:
     complete, epoch, shape, symbols = out.splitlines()[-1].split("|")
     assert (complete, symbols) == ("False", "4")
     assert 3 <= int(epoch) < 100_000
-    assert shape == f"({epoch}, 2)"
+    assert shape == f"({epoch}, 4)"
 
 
 def test_with_a_folder_and_resumed(run: lantm.Trained, tmp_path: pathlib.Path) -> None:

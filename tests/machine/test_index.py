@@ -31,7 +31,14 @@ WEIGHTINGS = {
     "softmax": SoftMax(),
     "cool softmax, renormalised": SoftMax(temperature=0.1, renormalise=True),
 }
-every_weighting = pytest.mark.parametrize("weighting", WEIGHTINGS.values(), ids=WEIGHTINGS)
+FURTHER = ("invnorm", "power 2")  # of the kinds that the others are, and both are in the tests of a line of memories
+every_weighting = pytest.mark.parametrize(
+    "weighting",
+    [
+        pytest.param(weighting, marks=pytest.mark.thorough if name in FURTHER else (), id=name)
+        for name, weighting in WEIGHTINGS.items()
+    ],
+)
 
 
 @pytest.fixture

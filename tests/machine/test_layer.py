@@ -309,7 +309,9 @@ class PlainLstm(Controller):
         return hidden, {"h": hidden, "c": cell}
 
 
-@pytest.mark.parametrize("changes", [SEVERAL_HEADS, {"weighting": SoftMax(), **FORGETS}])
+@pytest.mark.parametrize(
+    "changes", [SEVERAL_HEADS, pytest.param({"weighting": SoftMax(), **FORGETS}, marks=pytest.mark.thorough)]
+)
 def test_a_controller_of_ones_own_that_is_the_lstm(changes: dict) -> None:
     layer = small_layer(**changes)
     theirs = layer.controller

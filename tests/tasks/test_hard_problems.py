@@ -38,9 +38,11 @@ def task_name(task: Task) -> str:
 every_task = pytest.mark.parametrize(
     "task",
     [
-        *(Copy(), Reverse(), BigramFlip(), BigramFlip(unit="bigrams"), Double(), Addition(), Programs()),
-        *(RepeatCopy(text_size=6), PrioritySort()),
-        *(pytest.param(task, marks=pytest.mark.thorough) for task in (OddFirst(), Double(highest_first=True))),
+        *(Copy(), Reverse(), BigramFlip(), Double(), Addition(), Programs(), RepeatCopy(text_size=6), PrioritySort()),
+        *(
+            pytest.param(task, marks=pytest.mark.thorough)
+            for task in (OddFirst(), Double(highest_first=True), BigramFlip(unit="bigrams"))
+        ),
     ],
     ids=task_name,
 )
@@ -124,7 +126,7 @@ def test_all_kinds_occur_and_are_known(task: Task) -> None:
         np.testing.assert_array_equal(mixed.targets[:, rows], alone.targets[:, rows])
 
 
-@pytest.mark.parametrize("task", [Copy(), Addition(), Programs()])
+@pytest.mark.parametrize("task", [Copy(), Programs(), pytest.param(Addition(), marks=pytest.mark.thorough)])
 def test_one_compilation_serves_seeds_and_lengths(task: Task) -> None:
     traces = collections.Counter[str]()
 

@@ -29,7 +29,9 @@ def taken(task: Task, at: int = 0, **changes: object) -> Batch:
     return jax.device_get(take(lessons, (), jnp.array(3), jnp.array(1), jnp.array(at), None).problems)
 
 
-@pytest.mark.parametrize("task", [COPY, Addition(train_lengths=Lengths(2, 9)), Programs()])
+@pytest.mark.parametrize(
+    "task", [COPY, Programs(), pytest.param(Addition(train_lengths=Lengths(2, 9)), marks=pytest.mark.thorough)]
+)
 @pytest.mark.parametrize("length", [3, jnp.array([2, 3, 4, 2])])
 def test_batches_are_mixed_problem_by_problem(task: Task, length: int | jax.Array) -> None:
     one, other = task.sample(KEY, 4, length, 4), task.sample_hard(KEY, 4, length, 4)
@@ -45,7 +47,7 @@ def test_batches_are_mixed_problem_by_problem(task: Task, length: int | jax.Arra
     assert both.turn == one.turn
 
 
-@pytest.mark.parametrize("mixed_lengths", [False, True])
+@pytest.mark.parametrize("mixed_lengths", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_share_of_the_problems_is_hard(mixed_lengths: bool) -> None:
     """Those that are not are the very problems that are drawn without hard ones."""
     shares = []

@@ -91,12 +91,9 @@ def _add(chosen: AddArguments) -> int:
     with working("choosing and scoring"):
         added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf, chosen.hard)
     for what, machine in [*shown, ("added", added)]:
-        print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {_scores(machine.notes['scores'])}")
+        scores = ", ".join(f"{row['scale']} {_figures(row)}" for row in machine.notes["scores"])
+        print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {scores}")
     return 0
-
-
-def _scores(rows: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{row['scale']} {_figures(row)}" for row in rows)
 
 
 def _figures(row: dict[str, Any]) -> str:

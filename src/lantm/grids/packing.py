@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from lantm.errors import LantmError
-from lantm.evaluation import Measured
 from lantm.grids.folder import GridFolder, Record
 from lantm.grids.job import Job
 from lantm.grids.point import Point, Scoring, digest, slug
@@ -67,7 +66,10 @@ class Group(Job):
             point.name: {
                 "point": point.name,
                 "experiment": point.experiment.published(),
-                "rows": [score_row(point.experiment, label, _only(score, at), 0) for label, score in scores.items()],
+                "rows": [
+                    score_row(point.experiment, label, score.among(np.array([at])), 0)
+                    for label, score in scores.items()
+                ],
                 "best_epoch": int(trained.best_epochs[at]),
                 "skipped": int(skipped[at]),
                 "diverged": bool(trained.history.diverged[at]),
@@ -85,11 +87,6 @@ class Group(Job):
         values = json_object(values, cls, "group")
         scoring = make_record(Scoring, values.get("scoring"), "scoring")
         return cls(Experiment.from_json(values.get("experiment"), trust=True), scoring)
-
-
-def _only(measured: Measured, at: int) -> Measured:
-    """The figures of one machine."""
-    return measured.among(np.array([at]))
 
 
 def point_record(folder: GridFolder, point: Point) -> Record | None:

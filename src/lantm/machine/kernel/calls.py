@@ -153,7 +153,7 @@ def _call(
     if emulated:
         name = registered_emulation(program_text(machinery, shape, "double" if dtype == jnp.float64 else "float"))
     else:
-        name = registered(program_text(machinery, shape), _architecture())
+        name = registered(program_text(machinery, shape), "sm_" + _capability().replace(".", ""))
     numbers = {
         "backwards": backwards,
         "blocks": -(-batch // shape.rows),
@@ -172,7 +172,3 @@ def _call(
 
 def _capability() -> str:
     return str(getattr(current_device(), "compute_capability", "9.0"))
-
-
-def _architecture() -> str:
-    return "sm_" + _capability().replace(".", "")

@@ -46,7 +46,7 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
     # On the right there is room for half of a tick label at the edge.
     side = (WIDTH - margin - (len(boxes) - 1) * gap - 0.2) / len(boxes)
     figure = new_figure(height=side + 0.7 + bottom)
-    heading(figure, title, _with_note(subtitle, flat.note))
+    heading(figure, title, f"{subtitle}; {flat.note}" if flat.note else subtitle)
     height = figure.get_size_inches()[1]
     for at, (name, box) in enumerate(boxes.items()):
         left = margin + at * (side + gap)
@@ -166,7 +166,3 @@ def shades() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("strength", ["#ffffff", "#f0a19d", "#c1272d", "#6d0509"])
-
-
-def _with_note(subtitle: str, note: str) -> str:
-    return f"{subtitle}; {note}" if note else subtitle
