@@ -148,8 +148,8 @@ def _recur_backward(machinery: Machinery, residuals: Any, cotangent: Path) -> An
     if machinery.kernels is not None and _is_of_hidden_states_alone(cotangent):
         d_hidden = _instantiate(cotangent.states.controller.hidden)
         pulled = _backward_by_kernels(machinery)(weights, saved, memory, window, schedule, d_hidden)
-        joined = jnp.concatenate([saved.reading[:-1], saved.hidden[:-1]], axis=-1)
-        d_weights = _weights_gradient(joined, saved.hidden, pulled.preactivations, pulled.emissions)
+        before = jnp.concatenate([saved.reading[:-1], saved.hidden[:-1]], axis=-1)
+        d_weights = _weights_gradient(before, saved.hidden, pulled.preactivations, pulled.emissions)
     else:
         if machinery.kernels is not None:
             saved = by_kernels.as_loops_save(saved)
