@@ -9,14 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import lantm.machine.layer
 from benchmarks.timing import interleaved
 from lantm.batch import Batch
 from lantm.evaluation import answer
 from lantm.evaluation.answer import Answer
 from lantm.machine import Backend, Lantm, LantmConfig, Model
-from lantm.machine.recurrence import recur
-from lantm.machine.reference import recur_by_scan
 from lantm.tasks import make_task
 from lantm.training.loss import negative_log_likelihood
 
@@ -66,43 +63,29 @@ def layer_under_vmap(model: Lantm, batch: Batch) -> tuple[Any, Any]:
     return jax.value_and_grad(loss)(model)
 
 
-def by_scan(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with plain `lax.scan` autodiff in place of the recurrence."""
-
-    def swapped(*arguments: Any) -> Any:
-        lantm.machine.layer.recur = recur_by_scan
-        try:
-            return function(*arguments)
-        finally:
-            lantm.machine.layer.recur = recur
-
-    return swapped
-
-
 def compiled(
     length: int,
     seeds: int | None = None,
-    plain: bool = False,
     backend: Backend = "auto",
     config: LantmConfig = PAPER,
 ) -> tuple[Any, Any, Any]:
     """The compiled step with its arguments."""
     step = partial(loss_and_gradients, backend=backend)
     step = step if seeds is None else jax.vmap(step, in_axes=(0, None))
-    step = by_scan(step) if plain else step
     model, batch = machines(seeds, config), problems(length)
     return jax.jit(step).lower(model, batch).compile(), model, batch
 
 
 def against_torch(repetitions: int) -> list[dict[str, Any]]:
-    """Rows: ours, the layer mapped over, plain autodiff, PyTorch eager and compiled, and a bare LSTM."""
+    """Rows: ours, the layer mapped over, our loops, plain autodiff, PyTorch eager and compiled, and a bare LSTM."""
     import torch
 
     from benchmarks.torch_lantm import TorchLantm
 
     ours, model, batch = compiled(LENGTH)
     mapped = jax.jit(layer_under_vmap).lower(model, batch).compile()
-    plain, _, _ = compiled(LENGTH, plain=True)
+    loops, _, _ = compiled(LENGTH, backend="loops")
+    plain, _, _ = compiled(LENGTH, backend="scan")
     inputs = torch.from_numpy(np.array(batch.inputs, dtype=np.int64))
     targets = torch.from_numpy(np.array(batch.targets, dtype=np.int64))
     mask = torch.from_numpy(np.array(batch.mask))
@@ -141,6 +124,7 @@ def against_torch(repetitions: int) -> list[dict[str, Any]]:
         contenders: dict[str, Callable[[], Any]] = {
             "lantm": lambda: ours(model, batch),
             "lantm.LieAccess under jax.vmap": lambda: mapped(model, batch),
+            "lantm, loops": lambda: loops(model, batch),
             "lantm, plain scan autodiff": lambda: plain(model, batch),
             f"PyTorch, eager, threads {threads}": torch_step(eager, threads),
             f"PyTorch, compiled step, threads {threads}": torch_step(traced, threads),
@@ -168,7 +152,7 @@ def against_length(lengths: tuple[int, ...], repetitions: int, plain_up_to: int)
     rows = []
     for length in lengths:
         ours, model, batch = compiled(length)
-        plain, _, _ = compiled(length, plain=True)
+        plain, _, _ = compiled(length, backend="scan")
         contenders: dict[str, Callable[[], Any]] = {"ours": lambda ours=ours, a=(model, batch): ours(*a)}
         if length <= plain_up_to:
             contenders["plain"] = lambda plain=plain, a=(model, batch): plain(*a)
@@ -194,7 +178,7 @@ def _peak(step: Any) -> float:
 def against_seeds(counts: tuple[int, ...], repetitions: int) -> list[dict[str, Any]]:
     """Rows: time of a step of so many runs at once, on a GPU also without the kernels of `lantm.machine.kernel`.
 
-    On a CPU, runs are taken one after the other and there are no kernels.
+    On a CPU, runs are taken one after the other.
     """
     rows = []
     for count in counts:

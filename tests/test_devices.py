@@ -63,6 +63,20 @@ def test_seeds_are_shared_out_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [device_mesh(seeds).size for seeds in (1, 2, 3, 4, 5, 6, 8)] == [1, 2, 3, 4, 1, 3, 4]
 
 
+def test_two_devices_share_the_seeds() -> None:
+    """Of whatever is mapped over them."""
+    program = """
+import jax, jax.numpy as jnp
+from lantm.devices import device_mesh, over_seeds
+found = over_seeds(lambda x: 2 * x, device_mesh(4))(jnp.arange(4))
+print(jax.local_device_count(), {shard.data.shape for shard in found.addressable_shards}, found.tolist())
+"""
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "2"}
+    ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert ended.stdout == "2 {(2,)} [0, 2, 4, 6]\n"
+
+
+@pytest.mark.thorough
 def test_two_devices_give_the_numbers_of_one(trained, tmp_path: pathlib.Path) -> None:
     program = """
 import json, pathlib, sys

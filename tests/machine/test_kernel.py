@@ -1,5 +1,6 @@
-"""The GPU kernels, emulated on the CPU in double precision, against the loops they stand in for."""
+"""The kernels in double precision, for a CPU and, emulated there, for a GPU, against the loops they stand in for."""
 
+import ctypes
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,16 +12,19 @@ from agreement import quick, small_lantm
 
 from lantm.devices import on_cpu
 from lantm.errors import LantmError, SlowerWarning
+from lantm.evaluation import answer
 from lantm.geometry import Translation
 from lantm.machine import InvNorm, LantmConfig, backend, compilers, recur
-from lantm.machine.backend import Kernels, choose_kernels
+from lantm.machine.backend import SERVED, Kernels, choose_kernels
 from lantm.machine.compilers import find_nvrtc
 from lantm.machine.kernel import calls
 from lantm.machine.kernel.program import Shape, choose_shape, program_text, shared_memory
+from lantm.machine.kernel.program import _source as kernel_source
 from lantm.machine.state import Machinery, Schedule, Weights
 from lantm.tasks import make_task
+from lantm.training.loss import negative_log_likelihood
 
-pytestmark = pytest.mark.usefixtures("double_precision")
+pytestmark = pytest.mark.usefixtures("double_precision", "c_compiler")
 
 BATCH = 8
 
@@ -53,7 +57,16 @@ CONFIGURATIONS = {
     "exact, in three dimensions, it forgets": small_lantm(
         geometry="translation-3", weighting="softmax", settle_reads=True, cell_bound=0.3, memory_limit=9, memory_drop=4
     ),
-    "large": small_lantm(cells=70, memory_width=40, read_heads=2, initial_slot=False),
+    "large": small_lantm(
+        cells=70,
+        memory_width=40,
+        read_heads=2,
+        weighting="invnorm[power=2,renormalise=true]",
+        squash_vectors="sigmoid",
+        normalise_steps=False,
+        interpolate_actions=False,
+        initial_slot=False,
+    ),
 }
 
 
@@ -85,6 +98,7 @@ OTHER_MIXTURES = (
     "as in the paper",
     "exact, in three dimensions, it forgets",
     "softmax, several heads, gates that close",
+    "switches",
 )
 
 
@@ -110,7 +124,8 @@ def test_kernels_do_what_the_loops_do(name: str) -> None:
 
     running = (jnp.arange(len(inputs)) < schedule.steps)[:, None, None]
     d_hidden = np.random.default_rng(0).normal(size=(len(inputs), problems, config.cells)) * running
-    found, expected = (run(backend, d_hidden) for backend in ("emulated", "loops"))
+    emulated, found, expected = (run(backend, d_hidden) for backend in ("emulated", "kernel", "loops"))
+    assert_same(emulated, expected)
     assert_same(found, expected)
     assert float(jnp.max(jnp.abs(expected[1][0].recurrent))) > 1e-3
 
@@ -128,14 +143,80 @@ def losses(config: LantmConfig, of_path: Any, backend: str) -> Any:
 @pytest.mark.parametrize(
     "of_path",
     [
-        lambda path: jnp.sum(jnp.sin(path.states.controller.hidden)),
+        pytest.param(lambda path: jnp.sum(jnp.sin(path.states.controller.hidden)), marks=pytest.mark.thorough),
         lambda path: jnp.sum(path.state.controller.cell) + jnp.sum(path.memory.vectors**2) + jnp.sum(path.emissions),
     ],
     ids=["of hidden states", "of everything else"],
 )
 def test_gradients_through_the_kernels(of_path: Any) -> None:
     config = small_lantm(read_heads=2)
-    assert_same(losses(config, of_path, "emulated"), losses(config, of_path, "loops"))
+    expected = losses(config, of_path, "loops")
+    for kernels in ("emulated", "kernel"):
+        assert_same(losses(config, of_path, kernels), expected)
+
+
+GEOMETRIES = ["translation-1", "translation-3", "rotation", "scaling-rotation", "se2", "sphere", "disk", "hyperbolic-3"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("weighting", ["invnorm", "softmax"])
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_all_that_is_served_on_a_cpu(geometry: str, weighting: str) -> None:
+    """Every geometry and weighting, with heads that settle, and more problems than one thread takes."""
+    config = small_lantm(geometry=geometry, weighting=weighting, read_heads=2, settle_reads=True)
+    weights, inputs, start, memory, window, schedule = prepared(config, length=6, capacity=7, problems=70)
+
+    def loss(backend: str, weights: Weights) -> Any:
+        path = recur(config.access, config.policy, weights, inputs, start, memory, window, schedule, backend)
+        return jnp.sum(jnp.sin(path.states.controller.hidden))
+
+    assert {type(config.access.geometry) for config in map(served_on_a_cpu, GEOMETRIES)} == set(SERVED.geometries)
+    assert_same(*(quick(jax.value_and_grad(partial(loss, backend)))(weights) for backend in ("kernel", "loops")))
+
+
+def served_on_a_cpu(geometry: str) -> LantmConfig:
+    return small_lantm(geometry=geometry)
+
+
+def test_a_cpu_in_single_precision() -> None:
+    """Its exponentials and hyperbolic tangents are right to a few units in the last place, however large or small."""
+    text = f"#define CPU_REAL float\n{kernel_source('cpu.h')}\n"
+    text += 'extern "C" float an_exp(float x) { return exp(x); }\nextern "C" float a_tanh(float x) { return tanh(x); }'
+    library = compilers.shared_library(text)
+    random = np.random.default_rng(0)
+    numbers = np.concatenate(
+        [random.uniform(-80, 80, 2000), random.normal(size=2000), random.normal(size=99) * 1e-4, [0]]
+    )
+    for name, exact in (("an_exp", np.exp), ("a_tanh", np.tanh)):
+        function = getattr(library, name)
+        function.argtypes, function.restype = [ctypes.c_float], ctypes.c_float
+        expected = exact(numbers.astype(np.float32).astype(float))
+        np.testing.assert_allclose([function(x) for x in numbers], expected, rtol=1e-6)
+    assert library.an_exp(-1e9) < 1e-37
+    assert np.isfinite(library.an_exp(1e9))
+    assert library.a_tanh(1e9) == 1
+
+
+def test_a_training_step_on_a_cpu() -> None:
+    """As it is taken by default, in single precision and for several machines at once, whose problems are short."""
+    task = make_task("copy")
+    with jax.enable_x64(False):
+        batch = task.sample(jax.random.key(1), 11, 3, 20)
+        models = jax.vmap(lambda key: small_lantm().build(task.vocabulary, key))(jax.random.split(jax.random.key(0), 2))
+
+        def step(backend: str) -> Any:
+            loss = jax.value_and_grad(lambda model: negative_log_likelihood(answer(model, batch, backend)))
+            return quick(jax.vmap(loss))(models)
+
+        assert choose_kernels("auto", small_lantm().access, 5, jnp.float32) == Kernels("cpu")
+        found = step("auto")
+        compilers.no_c_compiler.cache_clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CXX", "")
+            expected = step("loops")
+        compilers.no_c_compiler.cache_clear()
+    for mine, yours in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(mine, yours, rtol=1e-4, atol=1e-5)
 
 
 # Which backend is chosen.
@@ -165,16 +246,31 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     use_chip(monkeypatch, Chip("gpu", "9.0"))
 
 
-def test_a_cpu_has_no_kernels() -> None:
+def test_a_cpu_has_them_where_there_is_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = LantmConfig(geometry=f"{__name__}:OwnGeometry").access
+    for asked in ("auto", "kernel"):
+        assert choose_kernels(asked, LantmConfig(memory_width=200).access, 300, jnp.float64) == Kernels("cpu")
+    assert choose_kernels("auto", own, 50, jnp.float32) is None  # nobody has to be warned on a CPU
+    with pytest.raises(LantmError, match="geometry OwnGeometry"):
+        choose_kernels("kernel", own, 50, jnp.float32)
+    monkeypatch.setenv("CXX", "")
+    compilers.no_c_compiler.cache_clear()
     assert choose_kernels("auto", LantmConfig().access, 50, jnp.float32) is None
-    with pytest.raises(LantmError, match="default device is a CPU"):
+    with pytest.raises(LantmError, match="no C\\+\\+ compiler"):
         choose_kernels("kernel", LantmConfig().access, 50, jnp.float32)
+
+
+def test_a_compiler_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(LantmError, match=r"could not compile: .*nothing_here"):
+        compilers.shared_library("int x = nothing_here;")
+    monkeypatch.setenv("CXX", "false --option")  # with options, as build systems have it
+    assert compilers.c_compiler() == "false --option"
 
 
 @pytest.mark.usefixtures("gpu")
 def test_a_gpu_has_them_unless_loops_are_asked_for() -> None:
     for asked in ("auto", "kernel"):
-        assert choose_kernels(asked, LantmConfig().access, 50, jnp.float32) == Kernels(full_precision=False)
+        assert choose_kernels(asked, LantmConfig().access, 50, jnp.float32) == Kernels("gpu", full_precision=False)
         assert choose_kernels(asked, LantmConfig(geometry="disk", memory_width=128).access, 100, jnp.float32)
     assert choose_kernels("loops", LantmConfig().access, 50, jnp.float32) is None
 
@@ -250,7 +346,7 @@ def test_the_default_device_is_honoured_and_traced_for() -> None:
 @pytest.mark.parametrize(
     ("precision", "config"),
     [
-        ("default", LantmConfig()),
+        pytest.param("default", LantmConfig(), marks=pytest.mark.thorough),
         ("highest", LantmConfig(weighting="softmax", read_heads=2, memory_limit=100)),
     ],
     ids=["default", "highest"],
@@ -272,7 +368,7 @@ def test_a_gpu_is_told_to_start_them(monkeypatch: pytest.MonkeyPatch, precision:
 
 
 def texts(config: LantmConfig, rows: int, shared: bool, full_precision: bool = False) -> str:
-    machinery = Machinery(config.access, config.policy, config.cell, Kernels(full_precision))
+    machinery = Machinery(config.access, config.policy, config.cell, Kernels("gpu", full_precision))
     return program_text(machinery, Shape(config.access, config.cells, rows, 40, shared))
 
 
@@ -317,7 +413,9 @@ def test_every_machine_that_is_served_fits_every_chip(capability: str) -> None:
             assert max(shape.shared(False), shape.shared(True)) * 4 <= room
 
 
-@pytest.mark.parametrize(("rows", "shared"), [(4, False), (8, True), pytest.param(1, True, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("rows", "shared"), [(4, False), *(pytest.param(rows, True, marks=pytest.mark.thorough) for rows in (1, 8))]
+)
 def test_other_layouts_do_the_same(monkeypatch: pytest.MonkeyPatch, rows: int, shared: bool) -> None:
     """Whatever number of problems a block has, and wherever its memories are; the last block is not full."""
     config = small_lantm(read_heads=2, weighting="softmax", settle_reads=True, cell_bound=0.5)

@@ -63,6 +63,8 @@ def test_settling_heads_were_compared_on_a_gpu() -> None:
     assert {case["geometry"] for case in cases if case.get("settle_reads")} == set(kernel_parity.GEOMETRIES)
 
 
+@pytest.mark.thorough
+@pytest.mark.usefixtures("c_compiler")
 def test_the_comparison_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""`lantm doctor`: versions, devices, whether the kernels serve, and what would make it faster."""
+"""`lantm doctor`: versions, devices, whether the compiled kernels serve, and what would make it faster."""
 
 import dataclasses
 import importlib.metadata
@@ -30,7 +30,7 @@ _CUDA_13_DRIVER = 580  # the first that runs CUDA 13
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Show versions, devices, whether the GPU kernels serve, and what would make lantm faster here."""
+    """Show versions, devices, whether the compiled kernels serve, and what would make lantm faster here."""
 
     json: bool = False
     """Print JSON on standard output."""
@@ -85,7 +85,7 @@ def advice() -> list[str]:
         found.append(f"there is an NVIDIA GPU that JAX does not use: pip install 'jax[{extra}]'")
     elif platform == "cpu":
         found.append("an NVIDIA GPU of 2020 or later: it trains many seeds in little more time than one")
-    elif reason := unserved_device():
+    if reason := unserved_device():
         found.append(f"the kernels do not serve, and the loops run at about half their speed: {reason}")
     if not config.jax_compilation_cache_dir:
         found.append(

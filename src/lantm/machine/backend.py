@@ -1,4 +1,4 @@
-"""Which code runs a recurrence: loops (`lantm.machine.recurrence`), or on a GPU kernels (`lantm.machine.kernel`).
+"""Which code runs a recurrence: kernels for a GPU or a CPU (`lantm.machine.kernel`), or loops (`machine.by_loops`).
 
 JAX's default device and default precision are read here while a function is traced. Both are part of the key of a
 compiled function: JAX traces again where they change. An array that is committed to another device than the default
@@ -17,25 +17,25 @@ from lantm.devices import current_device
 from lantm.errors import LantmError, SlowerWarning
 from lantm.geometry import Disk, Geometry, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere, Translation
 from lantm.machine.access import Access
-from lantm.machine.compilers import missing_compiler
+from lantm.machine.compilers import missing_compiler, no_c_compiler
 from lantm.machine.weighting import InvNorm, SoftMax, Weighting
 
 Backend = Literal["auto", "loops", "kernel", "scan", "emulated"]
 """`auto` takes the kernels wherever they serve and the loops elsewhere, and `kernel` fails where they do not serve.
 `scan` is a plain `lax.scan`: slow, with memory by the square of the time, but its gradient can be differentiated again.
-`emulated` runs the kernels on a CPU, thread by thread and slowly: for tests."""
+`emulated` runs a GPU's kernels on a CPU, thread by thread and slowly: for tests."""
 
 
 class Kernels(NamedTuple):
-    """How the kernels are compiled."""
+    """Which kernels, and how they are compiled."""
 
-    full_precision: bool  # of matrix products; otherwise TF32, JAX's default on a GPU
-    emulated: bool = False  # on a CPU, thread by thread
+    place: Literal["gpu", "cpu", "emulated"]  # emulated are those for a GPU
+    full_precision: bool = True  # of matrix products; otherwise TF32, JAX's default on a GPU
 
 
 @dataclasses.dataclass(frozen=True)
 class Served:
-    """The machines that the kernels serve."""
+    """The machines that the kernels serve; sizes have no limits on a CPU."""
 
     geometries: tuple[type[Geometry], ...]
     weightings: tuple[type[Weighting], ...]
@@ -67,23 +67,35 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
     if backend == "loops":
         return None
     if backend == "emulated":
-        return Kernels(full_precision=False, emulated=True)  # nothing is rounded there
-    reason = unserved_device() or _unserved_machine(access, cells, dtype)
+        return Kernels("emulated", full_precision=False)  # nothing is rounded there
+    device = current_device().platform
+    reason = unserved_device() or (
+        _unserved_parts(access) if device == "cpu" else _unserved_machine(access, cells, dtype)
+    )
+    if reason is None and device == "cpu":
+        return Kernels("cpu")
     if reason is None:
         config: Any = jax.config  # its fields have types from JAX 0.12 on only
-        return Kernels(full_precision=config.jax_default_matmul_precision not in _ROUNDED)
+        return Kernels("gpu", full_precision=config.jax_default_matmul_precision not in _ROUNDED)
     if backend == "kernel":
         raise LantmError(f"the kernels cannot run this machine: {reason}; use the backend 'auto' or 'loops'")
-    if current_device().platform == "gpu":
+    if device == "gpu":
         _warn_once(reason)
     return None
 
 
+def cpu_kernels() -> bool:
+    """Whether computations run on a CPU by default, and compiled code can do them."""
+    return current_device().platform == "cpu" and no_c_compiler() is None
+
+
 def unserved_device() -> str | None:
-    """Why the kernels cannot run on JAX's default device: they are for NVIDIA's of 2020 or later."""
+    """Why the kernels cannot run on JAX's default device: a CPU, or a GPU of NVIDIA's of 2020 or later."""
     device = current_device()
+    if device.platform == "cpu":
+        return no_c_compiler()
     if device.platform != "gpu":
-        return f"they run on a GPU, and JAX's default device is a {device.platform.upper()}"
+        return f"they run on CPUs and GPUs, and JAX's default device is a {device.platform.upper()}"
     try:
         new_enough = float(getattr(device, "compute_capability", "none")) >= 8
     except ValueError:  # other makers name their chips otherwise
@@ -93,14 +105,21 @@ def unserved_device() -> str | None:
     return missing_compiler()
 
 
-def _unserved_machine(access: Access, cells: int, dtype: Any) -> str | None:
-    """Why the kernels cannot run such a machine on any GPU."""
+def _unserved_parts(access: Access) -> str | None:
+    """Why the kernels cannot run such a machine anywhere."""
     for kind, part, served in (
         ("geometry", access.geometry, SERVED.geometries),
         ("weighting", access.weighting, SERVED.weightings),
     ):
         if type(part) not in served:
             return f"they have not been compared with the loops for the {kind} {type(part).__name__}"
+    return None
+
+
+def _unserved_machine(access: Access, cells: int, dtype: Any) -> str | None:
+    """Why the kernels cannot run such a machine on any GPU."""
+    if reason := _unserved_parts(access):
+        return reason
     for name, size, largest in (
         ("coordinates of a key", access.geometry.key_size, SERVED.key_size),
         ("read heads", access.read_heads, SERVED.read_heads),

@@ -1,28 +1,40 @@
 """The recurrence through the kernels of `lantm.machine.kernel`: what goes into them, and what comes out."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lantm.machine import by_loops, kernel
+from lantm.machine import by_loops, kernel, state
 from lantm.machine.access import Position
 from lantm.machine.controller import CellState
-from lantm.machine.kernel import Saved
+from lantm.machine.kernel import Saved, on_cpu
 from lantm.machine.memory import Memory, Window
 from lantm.machine.state import Machinery, Pulled, Schedule, State, Weights
 
 
-def unpack(saved: Saved) -> tuple[State, Float[Array, "time batch emission"]]:
-    """The states before and after every step, and the emissions."""
+def unpack(machinery: Machinery, saved: Saved, schedule: Schedule) -> tuple[State, Float[Array, "time batch emission"]]:
+    """The states before and after every step, and the emissions; zeros after the last step."""
+    if machinery.kernels is not None and machinery.kernels.place == "cpu":
+        # Rows after the last step are anything there, but for hidden states. What nobody asks for is not computed.
+        run = jnp.arange(saved.hidden.shape[0]) <= schedule.steps
+
+        def cleared(rows: Array, first: int) -> Array:
+            return jnp.where(run[first:].reshape(-1, *[1] * (rows.ndim - 1)), rows, 0)
+
+        fields = ("reading", "cell", "keys", "actions")
+        saved = saved._replace(**{name: cleared(getattr(saved, name), 0) for name in fields})
+        saved = saved._replace(emissions=cleared(saved.emissions, 1))
     return State(
         saved.reading, CellState(saved.hidden, saved.cell), Position(saved.keys, saved.actions)
     ), saved.emissions
 
 
-def as_loops_save(saved: Saved) -> by_loops.Saved:
+def as_loops_save(machinery: Machinery, saved: Saved, schedule: Schedule) -> by_loops.Saved:
     """The same as the loops of `lantm.machine.by_loops` save it."""
     time, batch = saved.gates.shape[:2]
-    emissions = jnp.concatenate([jnp.zeros_like(saved.emissions[:1]), saved.emissions])
-    parts = [part.reshape(time + 1, batch, -1) for part in (*saved[:5], emissions)]
+    states, emissions = unpack(machinery, saved, schedule)
+    emissions = jnp.concatenate([jnp.zeros_like(emissions[:1]), emissions])
+    parts = [part.reshape(time + 1, batch, -1) for part in (*jax.tree.leaves(states), emissions)]
     return by_loops.Saved(jnp.concatenate(parts, axis=-1), saved.gates)
 
 
@@ -67,3 +79,16 @@ def backward(
         start=State(found.reading, CellState(found.hidden, found.cell), Position(found.keys, found.actions)),
         memory=found.memory,
     )
+
+
+def weights_gradient(machinery: Machinery, saved: Saved, pulled: Pulled, schedule: Schedule) -> Weights:
+    """The gradients of the weights, from what `backward` found: its emissions have a row more, of zeros, in front."""
+    if machinery.kernels is None or machinery.kernels.place != "cpu":
+        # Rows of hidden states and emissions agree: cutting off the first would copy them.
+        before = jnp.concatenate([saved.reading[:-1], saved.hidden[:-1]], axis=-1)
+        return state.weights_gradient(before, saved.hidden, pulled.preactivations, pulled.emissions)
+    steps = schedule.steps
+    parts = (saved.reading, saved.hidden)
+    recurrent = [on_cpu.step_products(part, pulled.preactivations, steps).products for part in parts]
+    heads = on_cpu.step_products(saved.hidden, pulled.emissions, steps, first=(1, 1))
+    return Weights(jnp.concatenate(recurrent), heads.products, heads.sums)

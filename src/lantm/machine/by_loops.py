@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from lantm.machine.access import Access, Position
@@ -132,6 +133,8 @@ def backward(
     reading_size = start.reading.shape[-1]
     limit = machinery.limit(window, schedule)
     slots = memory.strengths.shape[1]
+    # Transposed here, and not within the products of every step, where the compiler would put it.
+    recurrent, heads = lax.optimization_barrier((weights.recurrent.T, weights.heads.T))
 
     def read_back(t: Array, d_state: State, d_memory: Memory) -> tuple[State, State, State, Memory, Any]:
         """From the state after step t back through its reading."""
@@ -162,7 +165,7 @@ def backward(
         t: Array, before: State, after: State, d_state: State, d_emission: Array, d_position: Position
     ) -> tuple[State, Array]:
         """Back through the controller, to the state before step t."""
-        d_hidden = d_state.controller.hidden + d_emission @ weights.heads.T
+        d_hidden = d_state.controller.hidden + d_emission @ heads
         d_preactivation, d_cell = lstm_cell_backward(
             get_row(gates, t),
             before.controller.cell,
@@ -170,7 +173,7 @@ def backward(
             CellState(d_hidden, d_state.controller.cell),
             machinery.cell,
         )
-        d_joined = d_preactivation @ weights.recurrent.T
+        d_joined = d_preactivation @ recurrent
         d_controller = CellState(d_joined[:, reading_size:], d_cell)
         return State(d_joined[:, :reading_size], d_controller, d_position), d_preactivation
 

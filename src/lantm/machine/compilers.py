@@ -1,4 +1,4 @@
-"""Compiles the kernels where they are used: NVRTC, which `jax[cuda]` comes with, and the machine's C++ compiler.
+"""Compiles the kernels where they are used: the machine's C++ compiler, and NVRTC, which `jax[cuda]` comes with.
 
 What is compiled is kept in a folder that nobody but the user can write to (`lantm.program_cache`), or where there is
 none, in one that only this process knows: nothing is ever executed that somebody else may have put there.
@@ -11,9 +11,12 @@ import hashlib
 import importlib.util
 import os
 import pathlib
+import platform
+import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 from functools import lru_cache
 
 import jax
@@ -22,8 +25,11 @@ from lantm.errors import LantmError
 from lantm.files import write_whole
 from lantm.program_cache import own_folder
 
-LAUNCH, EMULATE = "lantm_launch", "lantm_emulate"
-"""The names under which XLA knows how kernels are started, on a GPU and on a CPU."""
+LAUNCH, RUN_ON_CPU, EMULATE = "lantm_launch", "lantm_run_on_cpu", "lantm_emulate"
+"""The names under which XLA knows how kernels are started: on a GPU, on a CPU, and emulated on a CPU."""
+_LAUNCHER_LOCK = threading.Lock()
+# With the vectors that this processor has; no formula asks for an error number or a trap.
+_FAST = ("-O3", "-fopenmp-simd", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 
 
 @lru_cache
@@ -37,9 +43,10 @@ def _folder() -> pathlib.Path:
 
 
 def c_compiler() -> str | None:
-    """The C++ compiler of this machine."""
+    """The command of this machine's C++ compiler: what the environment variable CXX says, or none if that is empty."""
     chosen = os.environ.get("CXX")
-    return next((found for name in (chosen, "c++", "g++", "clang++") if name and (found := shutil.which(name))), None)
+    names = ("c++", "g++", "clang++") if chosen is None else (chosen,)
+    return next((name for name in names if name and shutil.which(shlex.split(name)[0])), None)
 
 
 @lru_cache
@@ -63,12 +70,10 @@ def find_nvrtc() -> str | None:
 
 
 @lru_cache
-def missing_compiler() -> str | None:
-    """Why kernels cannot be compiled here."""
+def no_c_compiler() -> str | None:
+    """Why kernels cannot be compiled for a CPU here."""
     if c_compiler() is None:
         return "there is no C++ compiler: install one, such as g++"
-    if find_nvrtc() is None:
-        return "NVIDIA's compiler NVRTC was not found: pip install 'jax[cuda13]', or cuda12, brings it"
     try:
         _launcher()
     except (LantmError, OSError) as error:
@@ -76,17 +81,26 @@ def missing_compiler() -> str | None:
     return None
 
 
+@lru_cache
+def missing_compiler() -> str | None:
+    """Why kernels cannot be compiled for a GPU here."""
+    if c_compiler() is not None and find_nvrtc() is None:
+        return "NVIDIA's compiler NVRTC was not found: pip install 'jax[cuda13]', or cuda12, brings it"
+    return no_c_compiler()
+
+
 def shared_library(text: str, *options: str) -> ctypes.CDLL:
     """C++ compiled and loaded."""
     compiler = c_compiler()
     if compiler is None:
         raise LantmError("there is no C++ compiler: install one, such as g++")
+    options = (*options, *shlex.split(os.environ.get("CXXFLAGS", "")))
     library = _folder() / f"{_digest(' '.join([compiler, *options, text]))}.so"
     if not library.exists():
         with tempfile.TemporaryDirectory(prefix="lantm-") as work:
             source, made = pathlib.Path(work, "kernel.cc"), pathlib.Path(work, "kernel.so")
             source.write_text(text)
-            command = [compiler, "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(made)]
+            command = [*shlex.split(compiler), "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(made)]
             ended = subprocess.run(command, capture_output=True, text=True)
             if ended.returncode:
                 said = next((line for line in ended.stderr.splitlines() if "error" in line), ended.stderr.strip())
@@ -95,17 +109,24 @@ def shared_library(text: str, *options: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-@lru_cache
 def _launcher() -> ctypes.CDLL:
     """The handlers that start kernels, made known to JAX."""
+    with _LAUNCHER_LOCK:
+        return _launcher_once()
+
+
+@lru_cache
+def _launcher_once() -> ctypes.CDLL:
     source = (pathlib.Path(__file__).parent / "kernel" / "source" / "launch.cc").read_text()
     # By its version too: the headers of another JAX may differ.
-    library = shared_library(source, "-O1", f"-DJAX_IS_{jax.__version_info__[1]}", f"-I{jax.ffi.include_dir()}", "-ldl")
-    load, launch, emulate = (jax.ffi.pycapsule(getattr(library, name)) for name in ("lantm_load", LAUNCH, EMULATE))
+    library = shared_library(source, "-O0", f"-DJAX_IS_{jax.__version_info__[1]}", f"-I{jax.ffi.include_dir()}", "-ldl")
+    load, launch = (jax.ffi.pycapsule(getattr(library, name)) for name in ("lantm_load", LAUNCH))
     jax.ffi.register_ffi_target(LAUNCH, {"initialize": load, "execute": launch}, platform="CUDA")
-    jax.ffi.register_ffi_target(EMULATE, emulate, platform="cpu")
+    for name in (RUN_ON_CPU, EMULATE):
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
     library.lantm_register.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
-    library.lantm_register_emulated.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+    for register in (library.lantm_register_on_cpu, library.lantm_register_emulated):
+        register.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
     return library
 
 
@@ -118,6 +139,16 @@ def registered(text: str, architecture: str) -> str:
         write_whole(kept, compiled(text, architecture))
     image = kept.read_bytes()
     _launcher().lantm_register(name.encode(), image, len(image))
+    return name
+
+
+@lru_cache
+def registered_on_cpu(text: str) -> str:
+    """The name under which a kernel can be run on a CPU."""
+    name = _digest(text)
+    native = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
+    library = shared_library(text, *_FAST, native)
+    _launcher().lantm_register_on_cpu(name.encode(), ctypes.cast(library.run_piece, ctypes.c_void_p))
     return name
 
 

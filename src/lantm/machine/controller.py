@@ -1,4 +1,4 @@
-"""Controllers: what tells the heads where to go. The paper's is a long short-term memory (section 2.2)."""
+"""Controllers: what tells the heads where to go. The paper's is an LSTM (section 2.2); its cell can be bounded."""
 
 import abc
 import dataclasses

@@ -34,14 +34,14 @@ def foldable(function: Callable[..., Any], in_axes: tuple[Any, ...], out_axes: A
         if any(jax.tree.leaves(shared_and_mapped)):
             found = jax.vmap(function, jax.tree.map(lambda is_mapped: 0 if is_mapped else None, mapped))(*arguments)
             return found, jax.tree.map(lambda _: True, found)
-        found = folding(*jax.tree.map(partial(_fold, size), axes, mapped, arguments))
+        found = folding(*jax.tree.map(partial(fold, size), axes, mapped, arguments))
         axes = _spread(out_axes, found)
         return jax.tree.map(partial(_unfold, size), axes, found), jax.tree.map(lambda axis: axis != SHARED, axes)
 
     return folding
 
 
-def _fold(size: int, axis: int, is_mapped: bool, array: Array) -> Array:
+def fold(size: int, axis: int, is_mapped: bool, array: Array) -> Array:
     """The mapped axis, which is first, joined with the batch axis, which is at `axis` of each example."""
     if axis == SHARED:
         return array
@@ -51,7 +51,7 @@ def _fold(size: int, axis: int, is_mapped: bool, array: Array) -> Array:
 
 
 def _unfold(size: int, axis: int, array: Array) -> Array:
-    """What `_fold` has joined, taken apart."""
+    """What `fold` has joined, taken apart."""
     if axis == SHARED:
         return array
     parted = array.reshape(*array.shape[:axis], size, array.shape[axis] // size, *array.shape[axis + 1 :])

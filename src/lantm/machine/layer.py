@@ -10,13 +10,14 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from lantm.errors import LantmError
 from lantm.geometry import Geometry, Translation
 from lantm.machine.access import Access, Position, normalised
-from lantm.machine.backend import Backend
+from lantm.machine.backend import Backend, cpu_kernels
 from lantm.machine.controller import CellKind, CellState, Controller, LstmController
 from lantm.machine.linear import Linear
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact
 from lantm.machine.recurrence import recur
 from lantm.machine.reference import recur_with_controller
 from lantm.machine.state import Carried, Noise, Path, Schedule, State, Weights
+from lantm.machine.step_sums import linear
 from lantm.machine.weighting import InvNorm, Weighting
 
 Part = Literal["embedding", "controller", "heads", "output"]
@@ -256,7 +257,10 @@ class LieAccess(eqx.Module):
             return recur_with_controller(
                 self.access, self.policy, self.controller, self.heads, inputs, *carried, schedule
             )
-        return self.run_given(self.controller.inputs(inputs), schedule, carried, backend, noise)
+        own = self.controller.inputs
+        compiled = cpu_kernels() and backend != "scan"
+        given = linear(own.weight, own.bias, inputs, schedule.steps) if compiled else own(inputs)
+        return self.run_given(given, schedule, carried, backend, noise)
 
     def run_given(
         self,

@@ -21,7 +21,6 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
-from lantm.errors import LantmError
 from lantm.machine import by_kernels, by_loops
 from lantm.machine.access import Access
 from lantm.machine.backend import Backend, choose_kernels
@@ -29,8 +28,9 @@ from lantm.machine.controller import CellKind
 from lantm.machine.folding import SHARED, foldable
 from lantm.machine.loops import get_row
 from lantm.machine.memory import Memory, Policy, Window
+from lantm.machine.once import once
 from lantm.machine.reference import recur_by_scan
-from lantm.machine.state import Machinery, Path, Pulled, Schedule, State, Weights
+from lantm.machine.state import Machinery, Path, Pulled, Schedule, State, Weights, weights_gradient
 from lantm.machine.step_sums import Rows, summed_over_steps
 
 
@@ -94,7 +94,7 @@ def _run(
         states, emissions = by_loops.unpack(start, saved.rows)
         emissions = emissions[1:]
     else:
-        states, emissions = by_kernels.unpack(saved)
+        states, emissions = by_kernels.unpack(machinery, saved, schedule)
     written = machinery.access.write_heads * jnp.minimum(schedule.turn, schedule.steps)
     path = Path(
         states=jax.tree.map(lambda rows: rows[1:], states),
@@ -111,35 +111,10 @@ def _recur(machinery: Machinery, *arguments: Any) -> Path:
     return _run(machinery, *arguments)[0]
 
 
-@jax.custom_jvp
-def _once(value: Array) -> Array:
-    """The value itself; that it is differentiated here means that a gradient is differentiated again."""
-    return value
-
-
-@_once.defjvp
-def _twice(_: Any, __: Any) -> Any:
-    # Without this, JAX would differentiate the loops themselves, and fill the memory or fail in their middle.
-    raise LantmError("a machine's gradient cannot be differentiated again: use the backend 'scan', which is slower")
-
-
 def _recur_forward(machinery: Machinery, *arguments: Any) -> tuple[Path, Any]:
     # JAX says of every argument whether it is differentiated; here all of them are treated alike.
-    given = jax.tree.map(lambda leaf: _once(leaf.value), arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed"))
+    given = jax.tree.map(lambda leaf: once(leaf.value), arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed"))
     return _run(machinery, *given)
-
-
-def _weights_gradient(
-    joined: Float[Array, "time batch inputs"],
-    hidden: Float[Array, "rows batch cells"],
-    preactivations: Float[Array, "time batch four_cells"],
-    emissions: Float[Array, "rows batch emission"],
-) -> Weights:
-    return Weights(
-        recurrent=jnp.einsum("tbi,tbj->ij", joined, preactivations),
-        heads=jnp.einsum("tbi,tbj->ij", hidden, emissions),
-        heads_bias=jnp.sum(emissions, axis=(0, 1)),
-    )
 
 
 def _recur_backward(machinery: Machinery, residuals: Any, cotangent: Path) -> Any:
@@ -148,18 +123,17 @@ def _recur_backward(machinery: Machinery, residuals: Any, cotangent: Path) -> An
     if machinery.kernels is not None and _is_of_hidden_states_alone(cotangent):
         d_hidden = _instantiate(cotangent.states.controller.hidden)
         pulled = _backward_by_kernels(machinery)(weights, saved, memory, window, schedule, d_hidden)
-        before = jnp.concatenate([saved.reading[:-1], saved.hidden[:-1]], axis=-1)
-        d_weights = _weights_gradient(before, saved.hidden, pulled.preactivations, pulled.emissions)
+        d_weights = by_kernels.weights_gradient(machinery, saved, pulled, schedule)
     else:
         if machinery.kernels is not None:
-            saved = by_kernels.as_loops_save(saved)
+            saved = by_kernels.as_loops_save(machinery, saved, schedule)
         cotangent = cotangent._replace(window=None)  # type: ignore[arg-type]  # it is of integers
         cotangent = jax.tree.map(_instantiate, cotangent, is_leaf=_is_zero)
         pulled = _backward_by_loops(machinery)(weights, start, saved, memory, window, schedule, cotangent)
         joined = Rows(saved.rows, 0, slice(reading_size + cells))  # reading and hidden state before every step
         hidden = Rows(saved.rows, 1, slice(reading_size, reading_size + cells))
         rows = joined, hidden, Rows(pulled.preactivations), Rows(pulled.emissions)
-        d_weights = summed_over_steps(_weights_gradient, rows, pulled.preactivations.shape[0], schedule.steps)
+        d_weights = summed_over_steps(weights_gradient, rows, pulled.preactivations.shape[0], schedule.steps)
     # What was written has passed its cotangent on to the controller; the rest was there at the start.
     free = jnp.arange(memory.strengths.shape[1]) >= window.end
     d_memory = jax.tree.map(lambda d: jnp.where(free.reshape(-1, *[1] * (d.ndim - 2)), 0, d), pulled.memory)

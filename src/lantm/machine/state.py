@@ -19,6 +19,20 @@ class Weights(NamedTuple):
     heads_bias: Float[Array, " emission"]
 
 
+def weights_gradient(
+    joined: Float[Array, "time batch inputs"],
+    hidden: Float[Array, "rows batch cells"],
+    preactivations: Float[Array, "time batch four_cells"],
+    emissions: Float[Array, "rows batch emission"],
+) -> Weights:
+    """From what went into the products of every step, and the cotangents of what came out of them."""
+    return Weights(
+        recurrent=jnp.einsum("tbi,tbj->ij", joined, preactivations),
+        heads=jnp.einsum("tbi,tbj->ij", hidden, emissions),
+        heads_bias=jnp.sum(emissions, axis=(0, 1)),
+    )
+
+
 class State(NamedTuple):
     """The small state that is carried from step to step, beside the memory."""
 

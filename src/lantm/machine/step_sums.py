@@ -1,6 +1,7 @@
 """Products and sums over the steps of a run: on a CPU of those that were run, not of all that there is room for.
 
-A GPU does all at once in less time than it takes to begin several, and so does a CPU with few steps.
+A GPU does all at once in less time than it takes to begin several, and so does a CPU with few steps. On a CPU with a
+C++ compiler, compiled code does it (`lantm.machine.kernel.on_cpu`); otherwise loops do it in chunks.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,10 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from lantm.devices import on_cpu
+from lantm.machine.backend import cpu_kernels
+from lantm.machine.kernel import on_cpu as compiled
 from lantm.machine.loops import get_slices, put_slices
+from lantm.machine.once import once
 
 Sum = TypeVar("Sum")
 
@@ -40,7 +44,8 @@ class Rows(NamedTuple):
 
 def summed_over_steps(term: Callable[..., Sum], rows: Sequence[Rows], time: int, steps: Int[Array, ""]) -> Sum:
     """What `term`, a sum over the steps of all its arguments, gives of `time` rows, which are zero from `steps` on."""
-    if not _in_chunks(time):
+    # A single example may be mapped over: then every chunk would add to a sum of each.
+    if not _in_chunks(time) or rows[0].stack.shape[1] == 1:
         return term(*(part.first(time) for part in rows))
 
     def add(chunk: Array, total: Sum) -> Sum:
@@ -87,6 +92,8 @@ def linear(
     steps: Int[Array, ""],
 ) -> Float[Array, "time batch outputs"]:
     """x W + b of every row before `steps`; those after it are zero, or nobody asks for theirs."""
+    if cpu_kernels():
+        return compiled.multiplied_rows(weight, bias, rows, steps)
     time, batch, _ = rows.shape
     if not _in_chunks(time):
         return rows @ weight + bias
@@ -100,12 +107,17 @@ def linear(
 
 
 def _linear(weight: Array, bias: Array, rows: Array, steps: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+    weight, bias, rows = map(once, (weight, bias, rows))
     return linear(weight, bias, rows, steps), (weight, rows, steps)
 
 
 def _linear_backward(given: tuple[Array, Array, Array], d: Array) -> tuple[Array, Array, Array, None]:
     weight, rows, steps = given
     time = rows.shape[0]
+    if cpu_kernels():
+        d_rows = compiled.multiplied_rows(weight.T, jnp.zeros(weight.shape[0], weight.dtype), d, steps)
+        found = compiled.step_products(rows, d, steps)
+        return found.products, found.sums, d_rows, None
 
     def sums(rows: Array, d: Array) -> tuple[Array, Array]:
         return jnp.einsum("tbi,tbj->ij", rows, d), jnp.sum(d, axis=(0, 1))
@@ -134,16 +146,19 @@ linear.defvjp(_linear, _linear_backward)
 def look_up(
     table: Float[Array, "symbols size"], symbols: Int[Array, "time batch"], steps: Int[Array, ""]
 ) -> Float[Array, "time batch size"]:
-    """The rows of `table` for all symbols; nothing may come back from rows from `steps` on."""
-    return table[symbols]
+    """The rows of `table` for all symbols before `steps`; nobody may ask for the others, nor pull them back."""
+    return compiled.rows_of(table, symbols, steps) if cpu_kernels() else table[symbols]
 
 
 def _look_up(table: Array, symbols: Array, steps: Array) -> tuple[Array, tuple[Array, Array, Array]]:
-    return table[symbols], (table, symbols, steps)
+    table = once(table)
+    return look_up(table, symbols, steps), (table, symbols, steps)
 
 
 def _pull_back(given: tuple[Array, Array, Array], d_rows: Array) -> tuple[Array, None, None]:
     table, symbols, steps = given
+    if cpu_kernels():
+        return compiled.summed_rows(d_rows, symbols, steps, table.shape[0]), None, None
 
     def gathered(d_rows: Array, symbols: Array) -> Array:
         return jnp.zeros_like(table).at[symbols].add(d_rows)

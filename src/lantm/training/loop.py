@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from lantm.devices import device_mesh, place
 from lantm.evaluation import Measured, merits
 from lantm.interrupt import saved_at_the_end
-from lantm.machine import Model
+from lantm.machine import Model, kernel
 from lantm.tasks import Source
 from lantm.training.budget import check_budget
 from lantm.training.events import EventFiles
@@ -86,6 +86,7 @@ def train(
     On a CPU, a run that is interrupted at any moment and resumed ends in the same weights as an uninterrupted one:
     everything random is a function of seed, epoch and batch, and everything else is saved.
     """
+    kernel.prepare()
     source = source or experiment.source()
     check_budget(experiment, source, None if folder is None else folder.path)
     with folder.locked() if folder else contextlib.nullcontext():

@@ -16,8 +16,8 @@ from jaxtyping import Array, Float
 from lantm.devices import current_device
 from lantm.errors import LantmError
 from lantm.machine.compilers import EMULATE, LAUNCH, registered, registered_emulation
-from lantm.machine.folding import foldable
-from lantm.machine.kernel.program import Shape, choose_shape, program_text, shared_memory
+from lantm.machine.kernel.on_cpu import call_on_cpu, one_run, results_of
+from lantm.machine.kernel.program import Shape, choose_shape, cpu_program_text, program_text, shared_memory
 from lantm.machine.memory import Memory
 from lantm.machine.state import Machinery, Weights
 
@@ -63,7 +63,7 @@ def forward(
 ) -> tuple[Saved, Memory]:
     """All steps of all problems; `start` has the first five arrays of `Saved`, without time."""
     arrays = (numbers, limits, inputs, *weights, *start, *memory)
-    saved, *found = _one_run(partial(_forward, machinery), arrays)
+    saved, *found = one_run(partial(_forward, machinery), arrays)
     return Saved(*saved), Memory(*found)
 
 
@@ -78,21 +78,14 @@ def backward(
 ) -> Cotangents:
     """From the cotangents of all hidden states to those of everything that led to them."""
     arrays = (numbers, limits, d_hidden, weights.recurrent.T, weights.heads.T, *saved, *memory)
-    found = _one_run(partial(_backward, machinery), arrays)
+    found = one_run(partial(_backward, machinery), arrays)
     return Cotangents._make((*found[:7], Memory(*found[7:])))
-
-
-def _one_run(function: Any, arrays: Sequence[Array]) -> Any:
-    """What a function of runs makes of a single one."""
-    folding = foldable(function, (0,) * len(arrays), 0)
-    return jax.tree.map(lambda array: array[0], folding(*(array[None] for array in arrays)))
 
 
 def _forward(machinery: Machinery, *arrays: Array) -> tuple[Any, ...]:
     access, geometry = machinery.access, machinery.access.geometry
-    (runs, time, batch, gates), slots = arrays[2].shape, arrays[-1].shape[-1]
+    runs, time, batch, gates = arrays[2].shape
     cells, heads = gates // 4, access.heads
-    shape = _shape(machinery, cells, slots, runs * batch)
     after = (runs, time + 1, batch)
     during = (runs, time, batch)
     results = [
@@ -108,14 +101,13 @@ def _forward(machinery: Machinery, *arrays: Array) -> tuple[Any, ...]:
         (*during, access.read_heads),
         *(array.shape for array in arrays[-3:]),
     ]
-    found = _call(machinery, shape, False, (runs, time, batch, slots), arrays, results)
+    found = _call(machinery, cells, False, arrays, results)
     return found[:10], *found[10:13]
 
 
 def _backward(machinery: Machinery, *arrays: Array) -> tuple[Array, ...]:
     access, geometry = machinery.access, machinery.access.geometry
-    (runs, time, batch, cells), slots = arrays[2].shape, arrays[-1].shape[-1]
-    shape = _shape(machinery, cells, slots, runs * batch)
+    runs, time, batch, cells = arrays[2].shape
     results = [
         (runs, time, batch, 4 * cells),
         (runs, time + 1, batch, access.emission_size),
@@ -126,32 +118,23 @@ def _backward(machinery: Machinery, *arrays: Array) -> tuple[Array, ...]:
         (runs, batch, access.heads, geometry.action_size),
         *(array.shape for array in arrays[-3:]),
     ]
-    return tuple(_call(machinery, shape, True, (runs, time, batch, slots), arrays, results))
-
-
-def _shape(machinery: Machinery, cells: int, slots: int, problems: int) -> Shape:
-    assert machinery.kernels is not None
-    emulated = machinery.kernels.emulated
-    processors = _EMULATED_PROCESSORS if emulated else getattr(current_device(), "core_count", 132)
-    shape = choose_shape(machinery.access, cells, slots, problems, processors, shared_memory(_capability()))
-    if shape is None:
-        raise LantmError(f"a memory of {slots} slots is too large for the kernels: use the backend 'loops'")
-    return shape
+    return tuple(_call(machinery, cells, True, arrays, results))
 
 
 def _call(
-    machinery: Machinery,
-    shape: Shape,
-    backwards: bool,
-    sizes: tuple[int, int, int, int],
-    arrays: Sequence[Array],
-    results: Sequence[tuple[int, ...]],
+    machinery: Machinery, cells: int, backwards: bool, arrays: Sequence[Array], results: Sequence[tuple[int, ...]]
 ) -> list[Array]:
-    runs, time, batch, slots = sizes
-    dtype = arrays[2].dtype
-    emulated = machinery.kernels is not None and machinery.kernels.emulated
+    """Calls the kernel: of the third array come the time and the batch, of the last the slots."""
+    assert machinery.kernels is not None
+    (runs, time, batch, _), slots, dtype = arrays[2].shape, arrays[-1].shape[-1], arrays[2].dtype
+    real = "double" if dtype == jnp.float64 else "float"
+    if machinery.kernels.place == "cpu":
+        program = cpu_program_text(machinery, cells, real)
+        return call_on_cpu(program, backwards, runs, batch, (time, batch, slots), arrays, results, dtype)
+    shape = _shape(machinery, cells, slots, runs * batch)
+    emulated = machinery.kernels.place == "emulated"
     if emulated:
-        name = registered_emulation(program_text(machinery, shape, "double" if dtype == jnp.float64 else "float"))
+        name = registered_emulation(program_text(machinery, shape, real))
     else:
         name = registered(program_text(machinery, shape), "sm_" + _capability().replace(".", ""))
     numbers = {
@@ -164,10 +147,17 @@ def _call(
         "batch": batch,
         "slots": slots,
     }
-    call = jax.ffi.ffi_call(
-        EMULATE if emulated else LAUNCH, [jax.ShapeDtypeStruct(result, dtype) for result in results]
-    )
+    call = jax.ffi.ffi_call(EMULATE if emulated else LAUNCH, results_of(results, dtype))
     return list(call(*arrays, kernel=name, **{key: np.int32(value) for key, value in numbers.items()}))
+
+
+def _shape(machinery: Machinery, cells: int, slots: int, problems: int) -> Shape:
+    emulated = machinery.kernels is not None and machinery.kernels.place == "emulated"
+    processors = _EMULATED_PROCESSORS if emulated else getattr(current_device(), "core_count", 132)
+    shape = choose_shape(machinery.access, cells, slots, problems, processors, shared_memory(_capability()))
+    if shape is None:
+        raise LantmError(f"a memory of {slots} slots is too large for the kernels: use the backend 'loops'")
+    return shape
 
 
 def _capability() -> str:

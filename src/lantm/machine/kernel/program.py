@@ -3,7 +3,7 @@
 import concurrent.futures
 import dataclasses
 import importlib.resources
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -163,18 +163,14 @@ def _in_fours(size: int) -> int:
     return -(-size // 4) * 4
 
 
-def macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
+def machine_macros(machinery: Machinery, cells: int) -> dict[str, Any]:
     """What the common source is told about a machine."""
     access, policy = machinery.access, machinery.policy
     begin = starts(access)
     warm = access.weighting.emits_temperature
     drops = (policy.limit, policy.drop) if isinstance(policy, DropOldest) else (0, 0)
-    full_precision = machinery.kernels is not None and machinery.kernels.full_precision
     return {
-        "ROWS": shape.rows,
-        "THREADS": shape.threads,
-        "BLOCKS": shape.blocks,
-        "CELLS": shape.cells,
+        "CELLS": cells,
         "WIDTH": access.memory_width,
         "READ_HEADS": access.read_heads,
         "WRITE_HEADS": access.write_heads,
@@ -189,6 +185,17 @@ def macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
         "ASKS_FOR_NEAREST": int(access.weighting.asks_for_nearest),
         "DROP_LIMIT": drops[0],
         "DROP": drops[1],
+    }
+
+
+def layout_macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
+    """What the GPU's part of the source is told about threads and shared memory."""
+    access = machinery.access
+    full_precision = machinery.kernels is not None and machinery.kernels.full_precision
+    return {
+        "ROWS": shape.rows,
+        "THREADS": shape.threads,
+        "BLOCKS": shape.blocks,
         "MEMORY_SHARED": int(shape.memory_shared),
         "VECTOR_STRIDE": shape.vector_stride,
         "READING_STRIDE": shape.reading_stride,
@@ -258,29 +265,44 @@ def _dispatch(access: Access) -> Iterator[str]:
 
 @lru_cache
 def program_text(machinery: Machinery, shape: Shape, emulated: str | None = None) -> str:
-    """All of the source. Emulated, `real` is that C type, and the program runs on a CPU.
+    """All of the source for a GPU. Emulated, `real` is that C type, and the program runs on a CPU."""
+    macros = machine_macros(machinery, shape.cells) | layout_macros(machinery, shape)
+    rest = ["recurrence.h", "block.h", "products.h", "forward.cu", "backward.cu"]
+    if emulated is None:
+        return _text(machinery, macros, "device.h", rest, double=False)
+    macros["EMULATED_REAL"] = emulated
+    return _text(machinery, macros, "emulation.h", [*rest, "emulated_launch.h"], emulated == "double")
+
+
+@lru_cache
+def cpu_program_text(machinery: Machinery, cells: int, real: str) -> str:
+    """All of the source for a CPU; `real` is that C type."""
+    macros = machine_macros(machinery, cells) | {"CPU_REAL": real}
+    rest = ("recurrence.h", "cpu_products.h", "cpu_forward.h", "cpu_backward.h")
+    return _text(machinery, macros, "cpu.h", rest, real == "double")
+
+
+@lru_cache
+def steps_text(real: str) -> str:
+    """The source of what is done for every step outside of a recurrence, for a CPU; `real` is that C type."""
+    return "\n\n".join([f"#define CPU_REAL {real}", *map(_source, ("cpu.h", "cpu_products.h", "cpu_steps.h"))])
+
+
+def _text(machinery: Machinery, macros: dict[str, Any], first: str, rest: Sequence[str], double: bool) -> str:
+    """Macros, what the formulas need, the formulas, and what uses them.
 
     It is made in a thread of its own: what surrounds the call, such as a mesh of devices, is no part of the formulas.
     """
+
+    def text() -> str:
+        with jax.enable_x64(double):
+            dtype = jnp.float64 if double else jnp.float32
+            parts = [*formulas(machinery, dtype), *_dispatch(machinery.access)]
+        defined = [f"#define {name} {value}" for name, value in macros.items()]
+        return "\n\n".join(["\n".join(defined), _source(first), *parts, *map(_source, rest)])
+
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        return thread.submit(_text, machinery, shape, emulated).result()
-
-
-def _text(machinery: Machinery, shape: Shape, emulated: str | None) -> str:
-    dtype = jnp.float64 if emulated == "double" else jnp.float32
-    defined = [f"#define {name} {value}" for name, value in macros(machinery, shape).items()]
-    if emulated:
-        defined.append(f"#define EMULATED_REAL {emulated}")
-    with jax.enable_x64(emulated == "double"):
-        parts = [
-            "\n".join(defined),
-            _source("emulation.h" if emulated else "device.h"),
-            *formulas(machinery, dtype),
-            *_dispatch(machinery.access),
-            *map(_source, ("recurrence.h", "products.h", "block.h", "forward.cu", "backward.cu")),
-            *([_source("emulated_launch.h")] if emulated else []),
-        ]
-    return "\n\n".join(parts)
+        return thread.submit(text).result()
 
 
 def _source(name: str) -> str:

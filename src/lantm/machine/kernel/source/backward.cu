@@ -19,13 +19,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward(Arrays arrays)
   SHARED_MEMORY(room);
   Block block(arrays, (int*)(room + LIMITS_AT));
   const int time = arrays.time, slots = arrays.slots, thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-  enum {
-    COTANGENTS = 2, RECURRENT, HEAD_WEIGHTS,
-    SAVED_READING, SAVED_HIDDEN, SAVED_CELL, SAVED_KEYS, SAVED_ACTIONS, SAVED_GATES, SAVED_EMISSIONS, SAVED_PLACES,
-    SAVED_TOTALS, SAVED_NEAREST, ADDRESSES, VECTORS, STRENGTHS,
-    D_GATES, D_EMISSIONS, D_START_READING, D_START_HIDDEN, D_START_CELL, D_START_KEYS, D_START_ACTIONS,
-    D_ADDRESSES, D_VECTORS, D_STRENGTHS
-  };
+  BACKWARD_ARRAYS;
   real* free = room + BACKWARD_STATE;
   real* d_gates = free;      free += ROWS * BackProduct::STRIDE;
   real* d_emission = free;   free += ROWS * EmissionBackProduct::STRIDE;
@@ -164,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward(Arrays arrays)
     __syncthreads();
 
     // Through the heads' moves and the vectors that they wrote, to the emission.
-    const bool writing = t < block.turn && block.slot(t, WRITE_HEADS - 1) < slots;
+    const bool writing = block.writes(t);
     real* d_row = block.row(D_EMISSIONS, time + 1, t + 1, EMISSION);
     for (int head = warp; head < HEADS; head += WARPS) {
       if (lane >= ROWS) continue;

@@ -1,56 +1,41 @@
-// A block of problems: where its numbers are, what it remembers when, and its memories.
+// A block of problems in one multiprocessor: who does what, where its numbers are, and its memories.
+//
+// A block of ROWS problems of one run lives in one multiprocessor for all its steps. Matrix units multiply, with weights
+// that threads hold in registers where they fit; the state is in shared memory, and so is the memory of the machine
+// where it fits. What a step needs from global memory is fetched while the step before is computed.
 
-struct Window { int first, end; };
+#define WARPS (THREADS / 32)
+#define GROUPS ((CELLS + 7) / 8)  // of cells: each has a warp
+#define WARPS_PER_ROW (WARPS > ROWS ? WARPS / ROWS : 1)
+#define ROW_TURNS ((ROWS * WARPS_PER_ROW + WARPS - 1) / WARPS)
+#define QUADS ((WIDTH + 3) / 4)
+#define ALL_LANES 0xffffffffu
 
-struct Block {
-  const Arrays& arrays;
-  int run, begin;  // which run, and the first problem of the block
-  int steps, turn;
-  Window start;
+struct ALIGNED Quad { real a, b, c, d; };  // read at once
+
+__device__ inline real sum_of_lanes(real x) {
+  for (int apart = 16; apart; apart /= 2) x += __shfl_xor_sync(ALL_LANES, x, apart);
+  return x;
+}
+
+__device__ inline real smallest_of_lanes(real x) {
+  for (int apart = 16; apart; apart /= 2) x = smaller(x, __shfl_xor_sync(ALL_LANES, x, apart));
+  return x;
+}
+
+struct Block : Run {
+  int begin;  // the first problem of the block
   const int* limits;  // where every problem's own writing ends, in shared memory
 
-  __device__ inline Block(const Arrays& arrays, int* room) : arrays(arrays) {
-    run = blockIdx.y;
+  __device__ inline Block(const Arrays& arrays, int* room) : Run(arrays, blockIdx.y) {
     begin = blockIdx.x * ROWS;
-    const int* numbers = (const int*)arrays.at[0] + 4 * run;
-    steps = numbers[0];
-    turn = numbers[1];
-    start.first = numbers[2];
-    start.end = numbers[3];
-    if (threadIdx.x < ROWS) room[threadIdx.x] = ((const int*)arrays.at[1])[(long)run * arrays.batch + problem(threadIdx.x)];
+    if (threadIdx.x < ROWS) room[threadIdx.x] = limit(problem(threadIdx.x));
     limits = room;
   }
 
   // The problem of a row: where there are too few to fill the block, the last one again.
   __device__ inline int problem(int row) const { return begin + row < arrays.batch ? begin + row : arrays.batch - 1; }
   __device__ inline bool exists(int row) const { return begin + row < arrays.batch; }
-
-  // A run's share of an array, of so many numbers for each.
-  __device__ inline real* share(int which, long size) const { return (real*)arrays.at[which] + run * size; }
-
-  // Row `t` of an array with time and batch before `size` numbers, of which there are `times` rows.
-  __device__ inline real* row(int which, int times, int t, int size) const {
-    return share(which, (long)times * arrays.batch * size) + ((long)t * arrays.batch) * size;
-  }
-
-  __device__ inline Window window(int written) const {
-    Window found = {start.first, start.end + written};
-#if DROP > 0
-    int surplus = start.end - start.first + written - DROP_LIMIT;
-    if (surplus >= 0) found.first += DROP * (surplus / DROP + 1);
-#endif
-    return found;
-  }
-  // What is remembered after a step, and what its reading sees.
-  __device__ inline Window left(int t) const { return window(WRITE_HEADS * (t + 1 < turn ? t + 1 : turn)); }
-  __device__ inline Window seen(int t) const {
-#if READ_SEES_WRITE
-    return left(t);
-#else
-    return window(WRITE_HEADS * (t < turn ? t : turn));
-#endif
-  }
-  __device__ inline int slot(int t, int write_head) const { return start.end + WRITE_HEADS * t + write_head; }
   __device__ inline int end_for(int row, Window window) const {
     return window.end < limits[row] ? window.end : limits[row];
   }
@@ -108,7 +93,7 @@ struct Memories {
 
 // Those in the arrays `which`, `which` + 1, ... of global memory.
 __device__ inline Memories<WIDTH> global_memories(const Block& block, int which) {
-  long slots = block.arrays.slots, problems = (long)block.run * block.arrays.batch + block.begin;
+  long slots = block.arrays.slots, problems = (long)block.index * block.arrays.batch + block.begin;
   Memories<WIDTH> found;
   found.addresses = (real*)block.arrays.at[which] + problems * slots * KEY;
   found.vectors = (real*)block.arrays.at[which + 1] + problems * slots * WIDTH;

@@ -1,14 +1,5 @@
 // The kernel that runs a machine forward.
 
-struct Nearest { real first, second; int slot; };
-
-__device__ inline Nearest nearer(Nearest a, Nearest b) {
-  bool swap = b.first < a.first || (b.first == a.first && b.slot < a.slot);
-  Nearest found = swap ? b : a;
-  found.second = smaller(smaller(a.second, b.second), larger(a.first, b.first));
-  return found;
-}
-
 // A part of the state before the first step: to shared memory, if it goes there, and to the first row of what is saved.
 __device__ inline void begin_with(const Block& block, int from, int saved, int size, real* to, int stride) {
   const real* start = block.row(from, 1, 0, size);
@@ -23,13 +14,8 @@ __device__ inline void begin_with(const Block& block, int from, int saved, int s
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arrays) {
   SHARED_MEMORY(room);
   Block block(arrays, (int*)(room + LIMITS_AT));
-  const int time = arrays.time, slots = arrays.slots, thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-  enum {
-    INPUTS = 2, RECURRENT, HEAD_WEIGHTS, HEAD_BIASES, START_READING, START_HIDDEN, START_CELL, START_KEYS, START_ACTIONS,
-    OLD_ADDRESSES, OLD_VECTORS, OLD_STRENGTHS,
-    SAVED_READING, SAVED_HIDDEN, SAVED_CELL, SAVED_KEYS, SAVED_ACTIONS, SAVED_GATES, SAVED_EMISSIONS, SAVED_PLACES,
-    SAVED_TOTALS, SAVED_NEAREST, ADDRESSES, VECTORS, STRENGTHS
-  };
+  const int time = arrays.time, thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+  FORWARD_ARRAYS;
   real* free = room + FORWARD_STATE;
   real* given = free;      free += 2 * ROWS * GATES;
   real* joined = free;     free += 2 * ROWS * GateProduct::STRIDE;  // of this step and of the next
@@ -115,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
       }
     }
     __syncthreads();
-    const bool writing = t < block.turn && block.slot(t, WRITE_HEADS - 1) < slots;
+    const bool writing = block.writes(t);
     {  // What it emits; vectors go to the memory at once.
       real sums[EMISSION_TILES][4];
       emission_product.run(hidden, sums);
@@ -291,9 +277,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) forward(Arrays arr
       Nearest near = {INFINITY, INFINITY, 0};
       for (int p = 0; p < WARPS_PER_ROW; p++) near = nearer(near, neighbours[(r * WARPS_PER_ROW + p) * READ_HEADS + h]);
       real* key = keys + (r * HEADS + h) * KEY;
-      bool settles = SETTLING_RATIO * near.first < near.second && near.second < INFINITY;
       for (int d = 0; d < KEY; d++) {
-        if (settles) key[d] = memory.address(r, near.slot)[d];
+        if (settles(near)) key[d] = memory.address(r, near.slot)[d];
         if (block.exists(r)) block.row(SAVED_KEYS, time + 1, t + 1, HEADS * KEY)[(problem * HEADS + h) * KEY + d] = key[d];
       }
 #endif

@@ -1,15 +1,20 @@
-// Starts a kernel, on the stream that XLA gives or emulated on a CPU: compiled by the C++ compiler of the machine, against
-// JAX's headers.
+// Starts a kernel, on the stream that XLA gives, on the threads of a CPU, or emulated there: compiled by the C++ compiler of
+// the machine, against JAX's headers.
 //
 // The driver is found at run time, so no toolkit is needed here. Kernels are given by name, as images that the driver
 // loads when they are first started on a device.
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "xla/ffi/api/ffi.h"
 
@@ -84,6 +89,59 @@ ffi::Error Emulate(ffi::RemainingArgs arguments, ffi::RemainingRets results, std
   return ffi::Error::Success();
 }
 
+// A piece of a run's work, on a CPU: which kind of work, arrays, their count, sizes, the run, the first item and how many.
+typedef void (*Piece)(int, void**, int, const int*, int, int, int);
+std::map<std::string, Piece> on_cpu;
+
+// Items that a thread takes together: enough of them for every row of a product's tile, and for every thread.
+const int kLeastItems = 8, kMostItems = 32;
+
+// A call's work in pieces. The thread that was called takes pieces as long as there are any, and so does every thread of
+// the pool that has nothing better to do; so nobody waits for a thread that never comes.
+struct Work {
+  Piece piece;
+  Arrays arrays;
+  size_t count;
+  std::vector<int> sizes;
+  int kind, items, at_once, per_run, all;
+  std::atomic<int> next{0};
+  std::mutex mutex;
+  std::condition_variable ended;
+  int done = 0;
+
+  void Take() {
+    for (int one; (one = next++) < all;) {
+      int begin = one % per_run * at_once;
+      piece(kind, arrays.at, (int)count, sizes.data(), one / per_run, begin, std::min(at_once, items - begin));
+      std::lock_guard<std::mutex> lock(mutex);
+      if (++done == all) ended.notify_all();
+    }
+  }
+};
+
+ffi::Error RunOnCpu(ffi::ThreadPool pool, ffi::RemainingArgs arguments, ffi::RemainingRets results, std::string_view kernel,
+                    int32_t kind, int32_t runs, int32_t items, ffi::Span<const int32_t> sizes) {
+  auto work = std::make_shared<Work>();
+  if (ffi::Error error = Pack(arguments, results, &work->arrays, &work->count); error.failure()) return error;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    work->piece = on_cpu[std::string(kernel)];
+  }
+  int threads = std::max(1, (int)pool.num_threads());
+  int share = (runs * items + threads - 1) / threads;
+  work->at_once = std::clamp((share + kLeastItems - 1) / kLeastItems * kLeastItems, kLeastItems, kMostItems);
+  work->per_run = (items + work->at_once - 1) / work->at_once;
+  work->all = runs * work->per_run;
+  work->kind = kind;
+  work->items = items;
+  work->sizes.assign(sizes.begin(), sizes.end());
+  for (int i = 1; i < std::min(threads, work->all); i++) pool.Schedule([work] { work->Take(); });
+  work->Take();
+  std::unique_lock<std::mutex> lock(work->mutex);
+  work->ended.wait(lock, [&] { return work->done == work->all; });
+  return ffi::Error::Success();
+}
+
 // The kernel of this name in the current context, which is loaded if need be.
 ffi::Error Find(std::string_view kernel, int32_t backwards, int32_t shared, void** function) {
   const Driver& driver = TheDriver();
@@ -139,6 +197,11 @@ extern "C" void lantm_register(const char* name, const char* image, size_t size)
   images[name] = std::string(image, size);
 }
 
+extern "C" void lantm_register_on_cpu(const char* name, void* piece) {
+  std::lock_guard<std::mutex> lock(mutex);
+  on_cpu[name] = (Piece)piece;
+}
+
 extern "C" void lantm_register_emulated(const char* name, void* emulator) {
   std::lock_guard<std::mutex> lock(mutex);
   emulators[name] = (Emulator)emulator;
@@ -154,3 +217,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(lantm_launch, Launch, WITH_SIZES(ffi::Ffi::Bind().
                               {ffi::Traits::kCmdBufferCompatible});
 XLA_FFI_DEFINE_HANDLER_SYMBOL(lantm_load, Load, WITH_SIZES(ffi::Ffi::BindInitialize()));
 XLA_FFI_DEFINE_HANDLER_SYMBOL(lantm_emulate, Emulate, WITH_SIZES(ffi::Ffi::Bind()));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(lantm_run_on_cpu, RunOnCpu,
+                              ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().RemainingArgs().RemainingRets()
+                                  .Attr<std::string_view>("kernel").Attr<int32_t>("kind").Attr<int32_t>("runs")
+                                  .Attr<int32_t>("items").Attr<ffi::Span<const int32_t>>("sizes"));

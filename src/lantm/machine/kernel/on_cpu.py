@@ -1,0 +1,177 @@
+"""Programs that the threads of a CPU share out: the recurrence, and what is done for every step around it.
+
+Around the recurrence, a compiler would do all steps that there is room for. Here those are done that were run.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_batching import custom_vmap
+from jaxtyping import Array, Float, Int
+
+from lantm.errors import LantmError
+from lantm.machine.backend import cpu_kernels
+from lantm.machine.compilers import RUN_ON_CPU, registered_on_cpu
+from lantm.machine.folding import SHARED, fold, foldable
+from lantm.machine.kernel.program import steps_text
+from lantm.machine.once import once
+
+_SUM_PRODUCTS, _LOOK_UP, _SUM_ROWS, _MULTIPLY_ROWS = range(4)  # as in source/cpu_steps.h
+
+
+def prepare() -> None:
+    """Begins to compile what every machine needs on a CPU, beside whatever else is done before it is used."""
+
+    def compile_all() -> None:
+        with contextlib.suppress(LantmError, OSError):  # whoever uses it will be told
+            if cpu_kernels():
+                registered_on_cpu(steps_text("float"))
+
+    threading.Thread(target=compile_all, daemon=True).start()
+
+
+def one_run(function: Callable[..., Any], arrays: Sequence[Array]) -> Any:
+    """What a function of runs makes of a single one; runs that are mapped over become more of them."""
+    folding = foldable(function, (0,) * len(arrays), 0)
+    return jax.tree.map(lambda array: array[0], folding(*(array[None] for array in arrays)))
+
+
+def results_of(shapes: Sequence[tuple[int, ...]], dtype: Any) -> list[jax.ShapeDtypeStruct]:
+    """What a call returns."""
+    return [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+
+
+def call_on_cpu(
+    program: str,
+    kind: int,
+    runs: int,
+    items: int,
+    sizes: Sequence[int],
+    arrays: Sequence[Array],
+    results: Sequence[tuple[int, ...]],
+    dtype: Any,
+) -> list[Array]:
+    """Runs a program over the items of every run, in pieces."""
+    call = jax.ffi.ffi_call(RUN_ON_CPU, results_of(results, dtype))
+    numbers = {"kind": np.int32(kind), "runs": np.int32(runs), "items": np.int32(items)}
+    return list(call(*map(once, arrays), kernel=registered_on_cpu(program), sizes=np.array(sizes, np.int32), **numbers))
+
+
+def _call(
+    kind: int,
+    items: int,
+    sizes: Sequence[int],
+    arrays: Sequence[Array],
+    results: Sequence[tuple[int, ...]],
+    dtype: Any,
+) -> list[Array]:
+    """What is done for every step, for as many runs as the first result has."""
+    program = steps_text("double" if dtype == jnp.float64 else "float")
+    return call_on_cpu(program, kind, results[0][0], items, sizes, arrays, results, dtype)
+
+
+def _counted(steps: Int[Array, ""]) -> Int[Array, ""]:
+    return jnp.asarray(steps, jnp.int32)
+
+
+class Products(NamedTuple):
+    """Sums over steps and problems: of the products of what went in and a cotangent, and of the cotangent."""
+
+    products: Float[Array, "inputs outputs"]
+    sums: Float[Array, " outputs"]
+
+
+def step_products(
+    a: Float[Array, "a_steps batch inputs"],
+    b: Float[Array, "b_steps batch outputs"],
+    steps: Int[Array, ""],
+    first: tuple[int, int] = (0, 0),
+) -> Products:
+    """The sums over problems and so many steps, from the first of each on, of the products of a and b, and of b."""
+    return Products(*(found[0] for found in _products_of_groups(1, first)(_counted(steps), a, b)))
+
+
+@lru_cache
+def _products_of_groups(groups: int, first: tuple[int, int]) -> Callable[..., tuple[Array, Array]]:
+    """`step_products` of each of the groups of a batch; mapped over, there are more groups, in a larger batch."""
+
+    def of_runs(steps: Array, a: Array, b: Array) -> tuple[Array, Array]:
+        (runs, a_steps, batch, inputs), (_, b_steps, _, outputs) = a.shape, b.shape
+        sizes = (batch, groups, a_steps, inputs, first[0], b_steps, outputs, first[1])
+        results = [(runs * groups, inputs, outputs), (runs * groups, outputs)]
+        products, sums = _call(_SUM_PRODUCTS, inputs, sizes, (steps, a, b), results, a.dtype)
+        return products.reshape(runs, groups, inputs, outputs), sums.reshape(runs, groups, outputs)
+
+    folding = custom_vmap(lambda *arrays: one_run(of_runs, arrays))
+
+    @folding.def_vmap
+    def rule(size: int, mapped: list[bool], *arrays: Array) -> tuple[Any, Any]:
+        if mapped[0]:  # they run for different numbers of steps
+            axes = [0 if is_mapped else None for is_mapped in mapped]
+            found = jax.vmap(lambda *arrays: one_run(of_runs, arrays), axes)(*arrays)
+            return found, (True, True)
+        a, b = (fold(size, 1, is_mapped, array) for is_mapped, array in zip(mapped[1:], arrays[1:], strict=True))
+        products, sums = _products_of_groups(size * groups, first)(arrays[0], a, b)
+        parted = (products.reshape(size, groups, *products.shape[1:]), sums.reshape(size, groups, *sums.shape[1:]))
+        return parted, (True, True)
+
+    return folding
+
+
+def rows_of(
+    table: Float[Array, "symbols size"], symbols: Int[Array, "time batch"], steps: Int[Array, ""]
+) -> Float[Array, "time batch size"]:
+    """The rows of a table for the symbols of all steps that were run; the others are anything."""
+
+    def of_runs(steps: Array, table: Array, symbols: Array) -> Array:
+        (runs, time, batch), (_, in_all, size) = symbols.shape, table.shape
+        sizes, arrays = (batch, time, size, in_all), (steps, table, symbols)
+        return _call(_LOOK_UP, batch, sizes, arrays, [(runs, time, batch, size)], table.dtype)[0]
+
+    found: Array = one_run(of_runs, (_counted(steps), table, symbols.astype(jnp.int32)))
+    return found
+
+
+def summed_rows(
+    rows: Float[Array, "time batch size"], symbols: Int[Array, "time batch"], steps: Int[Array, ""], in_all: int
+) -> Float[Array, "symbols size"]:
+    """For each of so many symbols, the sum of its rows."""
+
+    def of_runs(steps: Array, rows: Array, symbols: Array) -> Array:
+        runs, time, batch, size = rows.shape
+        sizes, arrays = (batch, time, size, in_all), (steps, rows, symbols)
+        return _call(_SUM_ROWS, size, sizes, arrays, [(runs, in_all, size)], rows.dtype)[0]
+
+    found: Array = one_run(of_runs, (_counted(steps), rows, symbols.astype(jnp.int32)))
+    return found
+
+
+def multiplied_rows(
+    weight: Float[Array, "inputs outputs"],
+    bias: Float[Array, " outputs"],
+    rows: Float[Array, "time batch inputs"],
+    steps: Int[Array, ""],
+) -> Float[Array, "time batch outputs"]:
+    """x W + b of all rows that were run; zeros for the others."""
+
+    found: Array = _multiplied_rows(weight, bias, rows, _counted(steps))
+    return found
+
+
+def _rows_of_a_batch(weight: Array, bias: Array, rows: Array, steps: Array) -> Array:
+    def of_runs(steps: Array, weight: Array, bias: Array, rows: Array) -> Array:
+        (runs, time, batch, inputs), outputs = rows.shape, weight.shape[-1]
+        sizes, arrays = (batch, time, inputs, outputs), (steps, weight, bias, rows)
+        return _call(_MULTIPLY_ROWS, time, sizes, arrays, [(runs, time, batch, outputs)], rows.dtype)[0]
+
+    found: Array = one_run(of_runs, (steps, weight, bias, rows))
+    return found
+
+
+_multiplied_rows = foldable(_rows_of_a_batch, (SHARED, SHARED, 1, SHARED), 1)
