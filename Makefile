@@ -10,7 +10,8 @@ PYTHONS := 3.11 3.12 3.13
 demo: $(VENV)/.core
 	$(BIN)/lantm demo --out $(DEMO)
 
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+# Bytecode is kept, wherever the environment says otherwise: many processes import the same files.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: lint $(VENV)/.test
 	$(PYTEST) -m 'not thorough'
@@ -61,6 +62,7 @@ audit: $(VENV)/.core
 gallery: $(VENV)/.figures
 	$(BIN)/python tools/gallery.py $(if $(VIDEO),--video $(VIDEO))
 	$(BIN)/python tools/exact_figures.py --measure
+	$(BIN)/python tools/size_figures.py
 	$(BIN)/python tools/readme.py
 
 readme: $(VENV)/.core

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import long_input, recipe_batch
+from lantm.devices import keep_memory
 from lantm.provenance import provenance
 
 TABLES = ("batch", "mechanisms", "exact_length", "seeds", "length", "long_input")
@@ -28,6 +29,7 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path, help="write the JSON here instead of results/bench-PLATFORM.json")
     chosen = parser.parse_args()
     platform = jax.default_backend()
+    keep_memory()  # as commands do; PyTorch has the same allocator
     lengths = (64, 128) if chosen.quick else (64, 128, 256, 512, 1024, 2048, 4096)
     lengths = tuple(length for length in lengths if length <= chosen.longest)
     memories = (1_000,) if chosen.quick else (1_000, 10_000, long_input.LENGTH)
