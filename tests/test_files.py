@@ -16,6 +16,7 @@ from lantm import files
 from lantm.errors import LantmError
 from lantm.files import (
     check_file,
+    check_links,
     destination,
     file_name,
     free_path,
@@ -182,6 +183,20 @@ def test_links_that_lead_to_no_file_are_refused(no_files: dict[str, pathlib.Path
             write_whole(link, b"new")
         assert link.is_symlink()
     assert stat.S_ISFIFO(no_files["a pipe"].stat().st_mode)
+
+
+def test_links_in_a_folder_to_files_elsewhere_are_refused(saved: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "run"
+    (folder / "below").mkdir(parents=True)
+    (folder / "file").touch()
+    (folder / "to-a-file-here").symlink_to("file")
+    (folder / "to-a-folder").symlink_to(saved.parent)
+    check_links(folder)
+    for place in (folder / "report.html", folder / "below" / "report.html"):
+        place.symlink_to(os.path.relpath(saved, place.parent))
+        with pytest.raises(LantmError, match=r"report.html there is a link to \S*; remove the link"):
+            check_links(folder)
+        place.unlink()
 
 
 def test_what_a_dead_process_left_is_told_from_what_a_live_one_writes(tmp_path: pathlib.Path) -> None:

@@ -4,6 +4,7 @@ import os
 import pathlib
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -101,8 +102,15 @@ def test_who_reads_does_without_where_nothing_can_be_written(tmp_path: pathlib.P
     (tmp_path / "file").touch()
     with locked(tmp_path / "file", reads=True):
         pass
-    with pytest.raises(LantmError, match="cannot write"), locked(tmp_path / "file"):
+    with pytest.raises(LantmError, match="it is a file; give the name of a folder"), locked(tmp_path / "file"):
         pass
+
+
+def test_what_is_in_the_place_of_the_note_stays(tmp_path: pathlib.Path) -> None:
+    os.mkfifo(tmp_path / ".holder.json")
+    with locked(tmp_path):
+        pass
+    assert stat.S_ISFIFO((tmp_path / ".holder.json").stat().st_mode)
 
 
 def test_commands_that_change_a_run_hold_its_lock(lantm, copy_of_run, held, tmp_path: pathlib.Path) -> None:

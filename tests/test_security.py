@@ -183,3 +183,26 @@ def test_python_code_that_resumes_gives_the_names_itself(
         package.train(experiment, folder=run, resume=True)
     assert not executed()
     assert RunFolder(run, trust=("stranger:Task",)).experiment().modules == ("stranger:Task",)
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("report", "report.html"),
+        ("train --resume", "metrics.jsonl"),
+        ("train --resume", "checkpoints/epoch-000009.safetensors"),
+        ("view", "view.html"),
+        ("video", "video-seed-0.gif"),
+    ],
+)
+def test_nothing_is_written_through_the_links_of_a_folder(
+    lantm, copy_of_run, tmp_path: pathlib.Path, words: str, name: str
+) -> None:
+    run, other = copy_of_run().path, tmp_path / "mine"
+    other.write_text("precious")
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(other)
+    said = lantm(*words.split(), run)
+    assert said.status == 2
+    assert f"{pathlib.Path(name).name} there is a link to {other}; remove the link" in said.err
+    assert other.read_text() == "precious"

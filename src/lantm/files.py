@@ -64,6 +64,18 @@ def check_folder(path: pathlib.Path) -> None:
         raise LantmError(f"cannot write into {path}: it is {kind}; give the name of a folder")
 
 
+def check_links(folder: pathlib.Path) -> None:
+    """Raises a `LantmError` if a file in a folder, or in one directly below, is a link to a file elsewhere.
+
+    A link that the user names is followed. One that lies in a folder may be of whoever packed it, and is not.
+    """
+    home = os.path.realpath(folder)
+    for path in (path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.is_symlink()):
+        target = os.path.realpath(path)
+        if os.path.isfile(target) and not pathlib.Path(target).is_relative_to(home):
+            raise LantmError(f"cannot write into {folder}: {path.name} there is a link to {target}; remove the link")
+
+
 def check_file(path: pathlib.Path, largest: int | None = None) -> None:
     """Raises a `LantmError` unless a path is a file, of at most so many bytes; one that is missing raises as usual."""
     found = path.stat()

@@ -166,7 +166,7 @@ def _end() -> None:
 
 def leave(status: int) -> None:
     """Ends the process without waiting for what its devices still compute."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(status)

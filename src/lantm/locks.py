@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import filelock
 
 from lantm.errors import LantmError
-from lantm.files import is_running, read_json_object, write_json
+from lantm.files import check_folder, check_links, is_running, read_json_object, write_json
 from lantm.records import make_record
 
 _LOCK, _HOLDER = ".lock", ".holder.json"
@@ -45,6 +45,9 @@ def locked(folder: pathlib.Path, timeout: float = 0, remedy: str = "", reads: bo
 
     Who only `reads` does without a lock in a folder that cannot be written to.
     """
+    if not reads:
+        check_folder(folder)
+        check_links(folder)
     path = os.path.abspath(folder / _LOCK)
     lock = _LOCKS.setdefault(path, filelock.FileLock(path))
     try:
@@ -69,7 +72,8 @@ def locked(folder: pathlib.Path, timeout: float = 0, remedy: str = "", reads: bo
     finally:
         if lock.lock_counter == 1:
             with contextlib.suppress(OSError):
-                (folder / _HOLDER).unlink(missing_ok=True)
+                if (folder / _HOLDER).is_file():  # what else is there is not ours
+                    (folder / _HOLDER).unlink()
         lock.release()
 
 

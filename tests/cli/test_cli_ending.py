@@ -86,6 +86,14 @@ def test_an_output_that_is_closed(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "standard input is closed" in capsys.readouterr().err
 
 
+def test_a_process_whose_output_is_closed() -> None:
+    said = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m lantm zoo >&-"], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert said.returncode == 2
+    assert said.stderr == "lantm: standard output is closed: send it to a file, or to /dev/null\n"
+
+
 def test_an_input_without_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """As `yes` or /dev/zero write: it is read as far as a problem can reach."""
 

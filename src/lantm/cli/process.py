@@ -42,7 +42,9 @@ def _run(arguments: list[str], own_process: bool) -> int:
         raise LantmError(f"unknown command {command!r}: known are {', '.join(cli.COMMANDS)}")
     with ended_at_once(), _nothing_collected(own_process):  # a second or two, of which most is JAX's
         module = importlib.import_module(f"lantm.cli.{command}")
-        importlib.import_module("lantm.devices").use_all_cores()
+        devices = importlib.import_module("lantm.devices")
+        devices.use_all_cores()
+        devices.keep_memory()
     with _warnings_in_one_line(), raised() if own_process else contextlib.nullcontext():
         importlib.import_module("lantm.program_cache").keep_programs()
         return int(module.main(rest))
@@ -89,7 +91,8 @@ def run_and_exit() -> None:
         if status is None:  # a fault of ours, which Python shows
             return
         try:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed before the start
+                sys.stdout.flush()
         except (OSError, ValueError):
             return  # Python says that the output could not be written
         leave(status)

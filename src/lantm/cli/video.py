@@ -14,7 +14,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
-from lantm.files import destination
+from lantm.files import check_links, destination
 from lantm.report.figures.canvas import style
 from lantm.report.figures.video import Reel, write_gif, write_mp4
 from lantm.trained import Trained, zoo
@@ -57,6 +57,8 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"{chosen.out} is neither a .gif nor an .mp4: give --out one of these endings")
     if chosen.out is not None:
         destination(chosen.out)  # its errors are reported first
+    else:
+        check_links(chosen.run)
     if not chosen.run.exists() and zoo.find(str(chosen.run)) is not None:
         raise LantmError(f"{chosen.run} is a machine of the zoo, which keeps no recordings: give the folder of a run")
     console = Console(stderr=True)

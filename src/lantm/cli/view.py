@@ -12,7 +12,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
-from lantm.files import destination, utf8, write_whole
+from lantm.files import check_links, destination, utf8, write_whole
 from lantm.report.pages import play_page
 from lantm.report.pages.training import recorded_training
 from lantm.report.pages.viewer import (
@@ -78,6 +78,8 @@ def main(arguments: list[str]) -> int:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     if chosen.out:
         destination(chosen.out)  # its errors are reported first
+    elif chosen.run is not None:
+        check_links(pathlib.Path(chosen.run))
     if chosen.zoo == (chosen.run is not None):
         raise LantmError("give a run folder or a machine of the zoo, or --zoo for a page of the whole zoo")
     if chosen.zoo:

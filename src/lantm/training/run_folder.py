@@ -22,7 +22,7 @@ from typing import Any
 from lantm import weight_files
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
-from lantm.files import check_file, destination, leftovers, read_json_object, write_json, write_whole
+from lantm.files import check_file, check_folder, destination, leftovers, read_json_object, write_json, write_whole
 from lantm.locks import LOCK_FILES, locked
 from lantm.provenance import read_provenance
 from lantm.records import make_record
@@ -67,9 +67,8 @@ class RunFolder:
         folder = cls(path, experiment.modules)
         if folder.exists():
             raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
+        check_folder(path)
         taken = LantmError(f"{path} is not empty: choose another --out")
-        if path.exists() and not path.is_dir():
-            raise taken
         # In a folder with a lock, another process may be making a run: then the lock says so.
         if path.exists() and (names := _names(path)) and not names & LOCK_FILES:
             raise taken
