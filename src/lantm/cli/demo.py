@@ -44,9 +44,10 @@ def main(arguments: list[str]) -> int:
     status = train.main(["copy", "--recipe", "demo", "--seeds", str(chosen.seeds), "--out", run])
     if status:
         return status
-    eval_command.main([run, "--scales", "1", "2", "4", "--problems", "640"])
     text = "Heads move by Lie group actions."
     print(f'\n{program()} solve {run} "{text}"')
     solve.main([run, text])
+    print()
+    eval_command.main([run, "--scales", "1", "2", "4", "--problems", "640"])
     print(_CONCLUSION.format(run=run, lantm=program()))
     return 0

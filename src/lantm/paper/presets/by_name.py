@@ -120,6 +120,6 @@ def _demo(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmConfi
         # The faint initial memory would lie where all heads begin, and dominate what they read.
         machine = dataclasses.replace(machine, initial_slot=False)
     recipe = dataclasses.replace(
-        recipe, learning_rate=0.01, schedule="cosine", clip=1.0, epochs=300, test_every=25, test_batches=10
+        recipe, learning_rate=0.01, schedule="cosine", clip=1.0, epochs=270, test_every=30, test_batches=10
     )
     return machine, recipe
