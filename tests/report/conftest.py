@@ -31,11 +31,11 @@ def open_page(browser: Any, tmp_path: pathlib.Path) -> Iterator[Callable[..., Op
     opened: list[tuple[Opened, str]] = []
     contexts = []
 
-    def open_it(text: str, dark: bool = False, drawn: str = ".cell") -> Opened:
+    def open_it(text: str, dark: bool = False, drawn: str = ".cell", width: int = 1366) -> Opened:
         path = tmp_path / "page.html"
         path.write_text(text, encoding="utf-8")
         context = browser.new_context(
-            viewport={"width": 1366, "height": 700}, color_scheme="dark" if dark else "light", offline=True
+            viewport={"width": width, "height": 700}, color_scheme="dark" if dark else "light", offline=True
         )
         contexts.append(context)
         page = Opened(context.new_page())

@@ -37,7 +37,11 @@ class Opened:
         """How many pixels of a canvas are not empty."""
         return self.page.locator(selector).first.evaluate(
             """canvas => {
-                const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                const copy = document.createElement("canvas");
+                [copy.width, copy.height] = [canvas.width, canvas.height];
+                const context = copy.getContext("2d", { willReadFrequently: true });
+                context.drawImage(canvas, 0, 0);
+                const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
                 let painted = 0;
                 for (let at = 3; at < data.length; at += 4) painted += data[at] > 0;
                 return painted;

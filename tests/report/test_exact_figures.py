@@ -67,6 +67,7 @@ def test_the_head_that_reads_the_answer_is_shown(figures: Any) -> None:
     assert max(found["distances"]) < 0.5
 
 
+@pytest.mark.thorough
 def test_what_a_cell_keeps_of_the_first_symbol(figures: Any) -> None:
     found = figures.kept(hand_made.trained(forgetful(0.995)), scale=2)
     *read_again, of_cell = found["ranges"]

@@ -178,6 +178,35 @@ def test_a_long_problem_is_worked_on_between_frames(open_page: Open) -> None:
     assert answered(page)[:-1][::-1].lstrip("0") == str(left + right)
 
 
+def test_curves_grow_while_the_machine_works(open_page: Open) -> None:
+    """Every frame draws the steps since the last one: all anew, a thousand digits would come to a standstill."""
+    page = open_page(view("addition"))
+    page.page.evaluate(
+        """() => {
+            const lanes = document.querySelector("canvas.lanes");
+            const lineTo = CanvasRenderingContext2D.prototype.lineTo;
+            window.corners = 0;
+            CanvasRenderingContext2D.prototype.lineTo = function (...place) {
+                const { canvas } = this;
+                const behind = canvas.width === lanes.width && canvas.height === lanes.height && !canvas.isConnected;
+                window.corners += behind;
+                lineTo.apply(this, place);
+            };
+        }"""
+    )
+    page.page.locator(".problem-length").fill("600")
+    page.page.locator(".random").click()
+    page.page.locator(".verdict", has_text="602 symbols answered").wait_for(timeout=120_000)
+    page.settle()
+    steps, rows = 1802, 7
+    corners = page.page.evaluate("corners")
+    assert 0.8 * rows * steps < corners < 1.5 * rows * steps
+    page.press("End")
+    grown = page.ink("canvas.lanes")
+    page.press("t", "t")  # light and back: drawn at once, without the seams between frames, of which a busy machine has more
+    assert abs(page.ink("canvas.lanes") - grown) < 0.1 * grown
+
+
 def test_other_models_and_key_spaces(open_page: Open, tiny: Any) -> None:
     """A machine without a memory, and spaces of one, three and more dimensions, round and flat."""
     machines = []

@@ -44,7 +44,7 @@ MISTAKES = {
     "oddFirst": ["abc"],
     "repeatCopy": ["hello", "0:a", "3:", "2:é"],
     "prioritySort": ["cab", "0:a1:b", "0:a 2:b", "0:a 0:b", "0:é"],
-    "addition": ["1", "1+2+3", "1 + x"],
+    "addition": ["1", "1+2+3", "1 + x", "12 +"],
     "programs": ["", "print", "print((12345678+1))", "print((30*31))", "k=1;print((k+2))", "b=1;print((c+2))"],
     "programs[kinds=loop]": ["print(4242)"],
 }
@@ -67,6 +67,7 @@ def test_problems_are_read_as_the_tasks_do() -> None:
         assert found == pack_problem(task.encode(text)), text
 
 
+@pytest.mark.thorough
 def test_problems_are_written_as_they_are_read() -> None:
     """The text of a problem that was drawn is one that gives the same symbols."""
     body = """

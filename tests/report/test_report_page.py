@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from engine import in_node, needs_node
 from opened import Opened
 from pages import page_data
 from screens import WINDOWS, accessibility_faults, faults
@@ -113,6 +114,20 @@ def test_a_curve_tells_its_numbers(open_page: Callable[..., Opened], text: str) 
     assert f"the best {best:.3g}% ({low:.0f} to {high:.0f})" in told
     page.page.mouse.move(2, 2)
     assert "length 16" not in page.text(".chart-legend")
+
+
+def test_charts_are_legible_on_a_telephone(open_page: Callable[..., Opened], text: str) -> None:
+    page = open_page(text, width=360)
+    scales = page.page.locator("svg.chart").evaluate_all(
+        "charts => charts.map((chart) => chart.clientWidth / chart.viewBox.baseVal.width)"
+    )
+    assert min(scales) > 0.85, "letters of 11 pixels stay above 9"
+
+
+@needs_node
+def test_there_is_no_half_of_an_epoch() -> None:
+    body = "return given.map(([low, high]) => ticks(low, high, { whole: true }));"
+    assert in_node(body, [[2, 4], [0.9, 1.1], [1, 6]], ["charts.js"]) == [[2, 3, 4], [1], [1, 2, 3, 4, 5, 6]]
 
 
 def test_the_words_follow_the_problem(open_page: Callable[..., Opened], text: str) -> None:

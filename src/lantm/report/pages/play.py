@@ -1,4 +1,4 @@
-"""play.html: machines of the zoo in one page, to be tried by anybody with a browser."""
+"""play.html: which machines of the zoo are in the page that anybody can try; `viewer.py` builds it."""
 
 import pathlib
 from typing import NamedTuple

@@ -1,7 +1,7 @@
-"""The page of machines at work: on problems that one types, through time and training, alone or two side by side.
+"""The page in which machines run in the browser: on problems that one types, through time and through training.
 
-A machine that the page can run comes with its weights, and the page computes what it does. Of any other machine, and of
-training, the page has recordings.
+There is one machine in it, or two side by side. A machine that the page can run comes with its weights, and the page
+computes what it does. Of any other machine, and of training, the page has recordings.
 """
 
 from collections.abc import Sequence

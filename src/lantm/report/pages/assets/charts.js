@@ -10,8 +10,9 @@ function shape(tag, attributes = {}, text = "") {
   return made;
 }
 
-/** Round numbers that part an axis. */
-function ticks(low, high, log) {
+/** Round numbers that part an axis; there is no half of what is counted in `whole` numbers. */
+function ticks(low, high, { log, whole }) {
+  if (whole) return ticks(low, high, {}).filter(Number.isInteger);
   if (log) {
     const found = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
@@ -35,7 +36,7 @@ function short(value) {
 
 /**
  * A chart. `series` are { name, colour, x, y, wide, faint, band: [lows, highs] }: those with a name are in the legend
- * and are told when pointed at. `x` and `y` are axes { label, log, low, high, unit }; `marks` are { from, to, label }.
+ * and are told when pointed at. `x` and `y` are axes { label, log, whole, low, high, unit }; `marks` are { from, to, label }.
  * A chart scales with its place; of a given width, its letters have the size of the page's.
  */
 function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
@@ -54,15 +55,15 @@ function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
   const px = (value) => left + clamp(scaled(value, x0, x1, x.log), 0, 1) * (width - left - right);
   const py = (value) => height - bottom - clamp(scaled(value, y0, y1, y.log), 0, 1) * (height - top - bottom);
 
-  for (const { from, to, label } of marks) {
+  for (const { from, to } of marks) {
     const box = { x: px(from), y: top, width: px(to) - px(from), height: height - top - bottom, class: "mark" };
-    root.append(shape("rect", box), shape("text", { x: px(from) + 4, y: height - bottom - 6, class: "mark-name" }, label));
+    root.append(shape("rect", box));
   }
-  for (const value of ticks(y0, y1, y.log)) {
+  for (const value of ticks(y0, y1, y)) {
     root.append(shape("line", { x1: left, x2: width - right, y1: py(value), y2: py(value), class: "rule" }));
     root.append(shape("text", { x: left - 6, y: py(value) + 4, class: "tick end" }, short(value) + (y.unit || "")));
   }
-  for (const value of ticks(x0, x1, x.log)) {
+  for (const value of ticks(x0, x1, x)) {
     root.append(shape("text", { x: px(value), y: height - bottom + 15, class: "tick middle" }, short(value)));
   }
   root.append(shape("text", { x: (left + width - right) / 2, y: height - 6, class: "axis middle" }, x.label));
@@ -88,6 +89,7 @@ function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
     root.append(shape("path", { d: path(one.x, one.y), class: kind }));
     if (one.dots) for (const [at, value] of one.y.entries()) root.append(shape("circle", { cx: px(one.x[at]), cy: py(value), r: 3, class: `dot ${one.colour}` }));
   }
+  for (const { from, label } of marks) root.append(shape("text", { x: px(from) + 4, y: height - bottom - 6, class: "mark-name" }, label));
   return withPointer(root, series.filter((one) => one.name), { px, x, y, width, top, foot: height - bottom });
 }
 

@@ -78,7 +78,8 @@ function scoreTable(data) {
   return element("div", { class: "wide-table" }, table);
 }
 
-const NARROW = { width: 400, height: 250 }; // where the letters of a wide chart would shrink
+// Where the letters of a wide chart would shrink.
+const NARROW = innerWidth < 480 ? { width: 320, height: 220 } : { width: 400, height: 250 };
 
 function byLength(data) {
   const { lengths, trained, coarse, fine, intervals, problems } = data.byLength;
@@ -113,18 +114,18 @@ function learning(data) {
   const cards = [];
   if (data.loss.epochs.length) {
     const series = seedSeries(data, data.loss.epochs, data.loss.loss);
-    const chart = lineChart({ series, x: { label: "epoch" }, y: { log: true }, ...NARROW });
+    const chart = lineChart({ series, x: { label: "epoch", whole: true }, y: { log: true }, ...NARROW });
     const what = ofText(data) ? "text" : "problems";
     cards.push(chartCard("Loss", `of the training ${what}, on a logarithmic scale`, chart));
   }
   for (const test of data.tests) {
     if (test.perplexity) {
-      const chart = lineChart({ series: seedSeries(data, test.epochs, test.perplexity), x: { label: "epoch" }, y: { log: true }, ...NARROW });
+      const chart = lineChart({ series: seedSeries(data, test.epochs, test.perplexity), x: { label: "epoch", whole: true }, y: { log: true }, ...NARROW });
       cards.push(chartCard(`Perplexity of ${test.scale}`, "on a logarithmic scale", chart));
       continue;
     }
     const series = seedSeries(data, test.epochs, test.coarse);
-    const chart = lineChart({ series, x: { label: "epoch" }, y: { low: 0, high: 100, unit: "%" }, ...NARROW });
+    const chart = lineChart({ series, x: { label: "epoch", whole: true }, y: { low: 0, high: 100, unit: "%" }, ...NARROW });
     cards.push(chartCard(`Tests at ${test.scale}`, "whole answers that are right", chart));
   }
   return element("div", { class: "row-of-charts" }, ...cards);

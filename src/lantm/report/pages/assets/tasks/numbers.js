@@ -4,6 +4,7 @@
 /** The digits of a number, the last first. */
 function digitsOf(text, about) {
   const digits = text.trim();
+  if (!digits) throw new Error(`${about.name} needs a number where there is none: write it as ${TASKS[about.name].example}`);
   if (!/^[0-9]+$/.test(digits)) throw new Error(`${about.name} takes digits 0 to 9, not “${shortened(digits)}”`);
   return Array.from(digits, Number).reverse();
 }

@@ -140,15 +140,15 @@ class Timeline {
   }
 
   drawLanes(focus) {
-    const { scene } = this;
-    const { context, width, height, ratio } = fitted(this.lanes);
+    const { scene, lanes } = this;
+    const { context, width, height, ratio } = fitted(lanes);
     const wide = width - GUTTER;
-    if (!this.curves || this.drawn !== scene.known || this.curves.width !== this.lanes.width || this.curves.height !== this.lanes.height) {
-      this.curves = element("canvas", { width: this.lanes.width, height: this.lanes.height });
-      this.drawn = scene.known;
+    const { curves } = this;
+    if (!curves || curves.width !== lanes.width || curves.height !== lanes.height) this.beginCurves(width, height, ratio);
+    if (this.drawn < scene.known) {
       const still = this.curves.getContext("2d");
-      still.setTransform(ratio, 0, 0, ratio, 0, 0);
-      this.rows.forEach((row, index) => this.curve(still, row, this.lane(index, width, height)));
+      this.rows.forEach((row, index) => this.curve(still, row, this.lane(index, width, height), Math.max(0, this.drawn - 1)));
+      this.drawn = scene.known;
     }
     context.drawImage(this.curves, 0, 0, width, height);
     this.rows.forEach(({ name, colour, value }, index) => {
@@ -174,24 +174,35 @@ class Timeline {
     return { bottom, room, right: width, at, level: (share) => bottom - share * room };
   }
 
-  /** What does not move with the shown step. */
-  curve(context, { colour, value }, { bottom, room, right, at, level }) {
-    const { steps } = this.scene;
+  /** Lanes without curves, which grow as steps become known: drawn anew in every frame, thousands of steps are slow. */
+  beginCurves(width, height, ratio) {
+    this.curves = element("canvas", { width: this.lanes.width, height: this.lanes.height });
+    this.drawn = 0; // steps
+    const context = this.curves.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.font = `9px ${SANS}`;
     context.textAlign = "right";
     context.textBaseline = "middle";
     context.fillStyle = Theme.colour("quiet");
-    context.fillText("0", GUTTER - 3, bottom - 1);
-    if (room > 12) context.fillText("1", GUTTER - 3, bottom - room + 2);
     context.strokeStyle = Theme.colour("line");
     context.lineWidth = 1;
+    for (const index of this.rows.keys()) {
+      const { bottom, room, right } = this.lane(index, width, height);
+      context.fillText("0", GUTTER - 3, bottom - 1);
+      if (room > 12) context.fillText("1", GUTTER - 3, bottom - room + 2);
+      context.beginPath();
+      context.moveTo(GUTTER, Math.round(bottom) + 0.5);
+      context.lineTo(right, Math.round(bottom) + 0.5);
+      context.stroke();
+    }
+  }
+
+  /** The curve of a lane from a step on, to the last step that is known. */
+  curve(context, { colour, value }, { bottom, at, level }, from) {
+    const { steps } = this.scene;
     context.beginPath();
-    context.moveTo(GUTTER, Math.round(bottom) + 0.5);
-    context.lineTo(right, Math.round(bottom) + 0.5);
-    context.stroke();
-    context.beginPath();
-    let last = GUTTER;
-    for (let step = 0; step < steps && value(step) !== null; step++) {
+    let last = at(from);
+    for (let step = from; step < steps && value(step) !== null; step++) {
       last = at(step);
       context.lineTo(last, level(value(step)));
     }
@@ -199,7 +210,7 @@ class Timeline {
     context.lineWidth = 1.4;
     context.stroke();
     context.lineTo(last, bottom);
-    context.lineTo(at(0), bottom);
+    context.lineTo(at(from), bottom);
     context.fillStyle = Theme.colour(colour, 0.14);
     context.fill();
   }
