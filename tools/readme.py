@@ -17,6 +17,8 @@ import lstm_curves
 import program_tables
 import scaling_tables
 import second_paper_tables
+import size_figures
+import source_tree
 import study_tables
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -71,7 +73,9 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "places": partial(program_tables.places, ROOT),
         "drawing": partial(program_tables.drawing, ROOT),
     },
+    "docs/sizes.md": {"sizes": partial(size_figures.sizes, ROOT)},
     "docs/training.md": {"demo": demo},
+    "docs/tree.md": {"files": partial(source_tree.files, ROOT)},
     "docs/robust-recipe.md": {"robust": partial(study_tables.robust, ROOT)},
     "docs/geometries.md": {
         "costs": partial(geometry_tables.costs, ROOT),

@@ -50,6 +50,7 @@ NAVIGATION = {
     },
     "How it works": {
         "The machine": "machine.md",
+        "Cost against size": "sizes.md",
         "Geometries": "geometries.md",
         "Robust recipe": "robust-recipe.md",
         "Exact answers": "exact.md",
@@ -196,7 +197,7 @@ def linked(text: str, folder: pathlib.Path) -> str:
         shutil.copy(source, place)
         return f"]({up}files/{found[1]})"
 
-    text = re.sub(rf"\]\((?:\.\./)+((?:{FOLDERS})/[^)#\s]+)\)", copied, text)
+    text = re.sub(rf"\]\((?:\.\./)+((?:{FOLDERS})/[^)#\s]+|CITATION\.cff)\)", copied, text)
     return re.sub(r"(?<!as a notebook)\]\((\S+)\.ipynb\)", r"](\1.md)", text)
 
 

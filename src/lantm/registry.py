@@ -1,4 +1,4 @@
-"""Geometries and tasks by name: the built-in ones, and those in the user's own files."""
+"""Geometries and tasks by name: built-in ones, and those of a user's module, which files name only where trusted."""
 
 import dataclasses
 import difflib

@@ -1,4 +1,4 @@
-"""Exact match at one length: random and hard problems, drawn and run in batches of bounded memory.
+"""Counts exact answers at one length and finds the first mistake, on random and hard problems, in batches.
 
 A problem depends on its length, the draw, its kind and its number alone: not on how many are asked for, nor on how many
 are run at once. So the first ten problems of a hundred are those of ten, on any computer.

@@ -1,4 +1,4 @@
-"""How many problems of one length a machine answers exactly, and its first mistake."""
+"""The result of counting exact answers (`lantm.evaluation.exact_match`) as records: tallies by kind, first mistake."""
 
 import dataclasses
 

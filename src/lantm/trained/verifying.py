@@ -1,4 +1,4 @@
-"""Problems of a length that a machine is to answer exactly: what may be asked for."""
+"""Checks what `Trained.verify` is asked for: a length, and random or hard problems; `lantm.evaluation` counts."""
 
 from lantm.errors import LantmError
 from lantm.evaluation import RANDOM, Verification, Watch, verify

@@ -1,4 +1,4 @@
-"""One machine's training as pure functions: a step per batch, the end of an epoch, and the rules after a test."""
+"""One machine's training as pure functions: a step per batch, the best weights, and how the learning rate falls."""
 
 from typing import NamedTuple
 

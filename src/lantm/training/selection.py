@@ -1,4 +1,4 @@
-"""Weights, starts and seeds chosen on enough problems: who beats the best so far is compared with it once more.
+"""Second tests, so that luck chooses less: weights that beat the best so far are compared with them once more.
 
 A test during training is short, and the best of many is partly luck. With `Recipe.retest_batches`, weights that beat
 the best so far are tested again beside them, on the same fresh problems, and the better ones are kept. At the end the
