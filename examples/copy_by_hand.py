@@ -56,11 +56,11 @@ def copy_machine(cells: int = 50, memory_width: int = 20) -> Lantm:
 
     # The heads. Gates at 0 keep what was; the read head takes its candidate key until the answer begins.
     starts = np.cumsum([0, *config.access.sizes.values()])
-    key, key_gate, _, step_gate, vector, strength, _ = (slice(*ends) for ends in itertools.pairwise(starts))
+    key, key_gate, _, action_gate, vector, strength, _ = (slice(*ends) for ends in itertools.pairwise(starts))
     heads_bias = np.zeros(starts[-1])
     heads = np.zeros((cells, starts[-1]))
     heads_bias[key] = [1, 0, 0, 0]  # with the next step, where the first symbol of the input will be
-    heads_bias[step_gate] = -5 * SURE
+    heads_bias[action_gate] = -5 * SURE
     heads_bias[key_gate] = [0, -5 * SURE]
     heads[ANSWERING, key_gate] = [-10 * SURE, 0]
     heads_bias[strength] = SURE
