@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -14,13 +15,16 @@ import jax
 import pytest
 from jaxtyping import install_import_hook
 
-# Tests compile much and run little: code that is quick to make is better than code that is quick.
-# The second flag is known to some versions; others end the process at its name.
+# Tests compile much and run little: code that is quick to make is better than code that is quick, and all cores are at
+# work already. The last flag is known to some versions; others end the process at its name.
 os.environ.setdefault(
     "XLA_FLAGS",
-    "--xla_backend_optimization_level=0"
+    "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
     + (" --xla_cpu_use_fusion_emitters=false" if importlib.metadata.version("jaxlib").startswith("0.10.") else ""),
 )
+
+# Kernels for a CPU are compiled by a C++ compiler, for every machine anew: loops run all that is not about kernels.
+os.environ["CXX"] = ""
 
 # Every call is checked against its annotations, shapes included. An int will do for a float, as for mypy.
 install_import_hook(["lantm", "examples"], "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
@@ -29,7 +33,7 @@ from small_texts import MACHINES, write_text
 
 from lantm import devices
 from lantm.cli import main
-from lantm.machine import LantmConfig
+from lantm.machine import LantmConfig, compilers
 from lantm.paper.presets import preset
 from lantm.tasks import Corpus, read_corpus
 from lantm.trained import Trained
@@ -62,6 +66,20 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ[name.upper()]
 
 
+@pytest.fixture
+def c_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A C++ compiler, if this machine has one, told to be quick."""
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("CXXFLAGS", "-O1")
+    if compilers.c_compiler() is None:
+        pytest.skip("needs a C++ compiler")
+    for known in (compilers.no_c_compiler, compilers.missing_compiler):
+        known.cache_clear()
+    yield
+    for known in (compilers.no_c_compiler, compilers.missing_compiler):
+        known.cache_clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def on_the_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Commands advise what can be typed: as where `lantm` is on the path, however the tests were started."""
@@ -81,6 +99,12 @@ def programs_are_let_go() -> Iterator[None]:
         devices.compiled_once.cache_clear()
         jax.clear_caches()
         gc.collect()
+
+
+def pytest_configure() -> None:
+    """Tests that a script started in the background ignore Ctrl-C, and so would the commands that they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:

@@ -37,8 +37,17 @@ def test_named_files_exist(page: pathlib.Path) -> None:
         assert any((folder / name).exists() for folder in (ROOT, ROOT / "src/lantm")), name
 
 
-# The library's page trains several machines, and so do some tutorials; examples and other tutorials do the same.
-LONG = ("library.md", "training-from-python.ipynb", "seeds-and-sweeps.ipynb", "your-own.ipynb")
+# These train machines, or run them for long; tests of the library, of commands and of examples do the same.
+LONG = (
+    "library.md",
+    "first-machine.ipynb",
+    "exact-at-any-length.ipynb",
+    "layer-in-a-network.ipynb",
+    "seeds-and-sweeps.ipynb",
+    "training-from-python.ipynb",
+    "why-seeds-fail.ipynb",
+    "your-own.ipynb",
+)
 
 
 def long_ones_are_thorough(paths: list[pathlib.Path]) -> list[Any]:

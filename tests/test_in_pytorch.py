@@ -22,7 +22,13 @@ def test_it_needs_no_lantm() -> None:
     assert outside == {"safetensors", "torch"}
 
 
-@pytest.mark.parametrize("name", zoo.names())
+# Every model, and a machine of the recipe robust.
+SOME = ("copy-lantm-invnorm-robust", "bigramFlip-lantm-softmax", "programs-lstm")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in SOME else pytest.mark.thorough) for name in zoo.names()]
+)
 def test_it_answers_as_ours_does(name: str) -> None:
     torch = pytest.importorskip("torch")
     from examples import in_pytorch
@@ -32,7 +38,7 @@ def test_it_answers_as_ours_does(name: str) -> None:
     steps, writes = int(batch.steps), int(batch.writes[0])
     inputs = np.asarray(batch.inputs)[:steps, 0].tolist()
     model = jax.tree.map(jnp.asarray, ours.model())
-    expected = np.asarray(model.trace(batch).logits)[:steps, 0]
+    expected = np.asarray(jax.jit(lambda model: model.trace(batch).logits)(model))[:steps, 0]
     theirs = in_pytorch.load(str(zoo.find(name)))
     with torch.no_grad():
         found = np.stack([one.numpy() for one in itertools.islice(theirs.steps(iter(inputs), writes), steps)])

@@ -18,7 +18,7 @@ import pytest
 from jaxtyping import Array, Int
 
 import lantm
-from examples import every_second, helix, train_in_ten_lines
+from examples import every_second, helix, own_weighting, train_in_ten_lines
 from lantm import library
 from lantm.tasks.base import Count
 
@@ -176,16 +176,17 @@ def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[lantm.Expe
 
 
 def test_things_of_ones_own() -> None:
-    """A task, a geometry and a weighting as objects, trained together."""
-    task = every_second.EverySecond(train_lengths=lantm.Lengths(3, 5))
-    settings = {**SMALL, "epochs": 1}
+    """A task, a geometry and a weighting as objects, trained together; by command they are trained as names."""
+    task = every_second.EverySecond(train_lengths=lantm.Lengths(2, 4))
+    settings = {**SMALL, "epochs": 1, "test_batches": 1, "seeds": 1}
     settings.pop("lengths")
-    run = lantm.train(task, geometry=helix.Helix(), weighting=lantm.InvNorm(power=2.0), **settings)
+    run = lantm.train(task, geometry=helix.Helix(), weighting=own_weighting.Cauchy(width=0.5), **settings)
     assert run.experiment.task == "examples.every_second:EverySecond"
-    assert run.source.train_lengths == lantm.Lengths(3, 5)
+    assert run.source.train_lengths == lantm.Lengths(2, 4)
     assert run.experiment.source() == run.source, "as its name makes it again"
     assert run.geometry == helix.Helix()
-    assert run.experiment.machine.access.weighting == lantm.InvNorm(power=2.0)
+    assert run.experiment.machine.weighting == "examples.own_weighting:Cauchy[width=0.5]"
+    assert run.experiment.machine.access.weighting == own_weighting.Cauchy(width=0.5)
     assert run.solve("abcde").expected == "ace"
 
 
@@ -221,13 +222,20 @@ def test_a_weighting_as_an_object(asked_for, model: str, weighting: Any) -> None
     assert experiment.model == model
 
 
+def test_a_text_is_a_folder(asked_for, text_folder: pathlib.Path) -> None:
+    experiment, source = asked_for("text", data=text_folder)
+    assert isinstance(source, lantm.Text)
+    assert source.corpus.digest == lantm.read_corpus(text_folder).digest == experiment.text.digest
+
+
+@pytest.mark.thorough
 def test_a_text(text_folder: pathlib.Path) -> None:
     small = {"cells": 6, "embedding": 4, "memory_width": 3, "memory_limit": 9, "memory_drop": 5, "weight_range": None}
-    run = lantm.train("text", data=text_folder, epochs=1, batch_size=5, steps=4, learning_rate=0.1, **small)
+    run = lantm.train("text", data=text_folder, epochs=1, seeds=2, batch_size=5, steps=4, learning_rate=0.1, **small)
     assert isinstance(run.source, lantm.Text)
     assert run.source.corpus.digest == lantm.read_corpus(text_folder).digest
     assert run.history is not None
-    assert run.history.tests["validation"].figures["perplexity"].shape == (1, 1)
+    assert run.history.tests["validation"].figures["perplexity"].shape == (1, 2)
     scores = run.scores()
     assert set(scores) == {"validation", "test"}
     assert isinstance(scores["test"], lantm.Perplexity)
@@ -325,12 +333,15 @@ def test_what_is_not_used_is_not_imported(program: str) -> None:
 # Examples.
 
 
-def test_training_in_ten_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    run = train_in_ten_lines.main(epochs=2)
+def test_training_in_ten_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of machines of a size that is compiled already."""
+    train = lantm.train
+    monkeypatch.setattr(lantm, "train", lambda task, **settings: train(task, **settings | SMALL | {"recipe": "paper"}))
+    run = train_in_ten_lines.main(epochs=4)
     out = capsys.readouterr().out.splitlines()
     assert run.complete
     assert out[0].startswith("epoch 2: loss [")
-    assert [line.split()[0] for line in out[1:3]] == ["1x", "2x"]
+    assert [line.split()[0] for line in out[2:4]] == ["1x", "2x"]
     assert out[-1] == f"hello, world -> {run.best.solve('hello, world').answer}"
     assert _lines(train_in_ten_lines.main) <= 10
 

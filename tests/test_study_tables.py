@@ -328,6 +328,7 @@ def second_paper(tables: Any) -> Any:
     del sys.modules["second_paper_tables"]
 
 
+@pytest.mark.thorough
 def test_the_second_paper_is_not_run(second_paper: Any, tmp_path: pathlib.Path) -> None:
     assert second_paper.scores(tmp_path, "paper") == "Not run yet: `lantm reproduce second-paper` does it."
     text = second_paper.scores(tmp_path, "exact")

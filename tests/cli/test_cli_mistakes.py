@@ -118,7 +118,7 @@ def test_a_run_is_not_overwritten(refused: Refused, copy_of_run: Callable[[], Ru
 def test_places_where_there_can_be_no_run(refused: Refused, tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("mine")
     assert "not empty" in refused("train", "copy", "--out", tmp_path)
-    assert "not empty" in refused("train", "copy", "--out", tmp_path / "file")
+    assert "give the name of a folder" in refused("train", "copy", "--out", tmp_path / "file")
     assert "cannot write" in refused("train", "copy", "--out", tmp_path / "file" / "run")
     assert "too long" in refused("train", "copy", "--out", tmp_path / ("x" * 300))
     assert "too long" in refused("eval", tmp_path / ("x" * 300))

@@ -68,12 +68,8 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     sys.modules.pop("unseen", None)
 
 
-QUICKEST = ("ram",)
-
-
-@pytest.mark.parametrize(
-    "model", [pytest.param(one, marks=[] if one in QUICKEST else pytest.mark.thorough) for one in MODELS]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("model", MODELS)
 def test_every_model_is_trained_on_it(folder: pathlib.Path, lantm: Callable[..., Any], model: str) -> None:
     small = ["--layers", 1, "--cells", 4] if model == "lstm" else []
     said = lantm("train", "./unseen.py:Expand", "--model", model, *SHORT, *small, "--out", "run", "--json")

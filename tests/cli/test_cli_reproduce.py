@@ -57,6 +57,7 @@ def test_a_table_and_its_file(lantm, study: Study, tmp_path: pathlib.Path) -> No
     assert all(row.keys() >= ROW | {"paper", "pass"} for row in rows)
 
 
+@pytest.mark.thorough
 def test_a_quick_one_says_so_and_is_kept_apart(lantm, study: Study, tmp_path: pathlib.Path) -> None:
     said = lantm("reproduce", "small", "--quick", "--problems", 32)
     assert said.status == 0
@@ -75,6 +76,7 @@ def test_its_time_is_over(lantm, study: Study, tmp_path: pathlib.Path, monkeypat
     assert not (tmp_path / "somewhere else").exists()
 
 
+@pytest.mark.thorough
 def test_training_is_shown(lantm, study: Study, tmp_path: pathlib.Path) -> None:
     said = lantm("reproduce", "small", "--problems", 32, "--again", "--json")
     assert said.status == 0
@@ -83,6 +85,7 @@ def test_training_is_shown(lantm, study: Study, tmp_path: pathlib.Path) -> None:
     assert [row["scale"] for row in json.loads(said.out)] == ["1x", "2x"]
 
 
+@pytest.mark.thorough
 def test_on_a_ray_cluster(lantm, study: Study, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same rows as in this process; the folders of runs and of results may lie anywhere."""
     asked = ("reproduce", "small", "--problems", 32, "--json")

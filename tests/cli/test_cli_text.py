@@ -130,6 +130,11 @@ def test_trace(lantm, run_folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert {pathlib.Path(path).name for path in files} == names
     assert {path.name for path in (tmp_path / "figures").iterdir()} == names
     assert (tmp_path / "figures" / "heads.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.thorough
+def test_trace_of_another_part(lantm, run_folder: pathlib.Path) -> None:
+    pytest.importorskip("matplotlib")
     text = lantm("trace", run_folder, "--part", "test", "--batch-size", 2, "--seed", 4, "--length", 6)
     assert (run_folder / "figures" / "length-6" / "heads.png").read_bytes().startswith(b"\x89PNG")
     assert text.out.startswith("text, length 6: ")
@@ -291,6 +296,7 @@ def test_reproduce(lantm, text_folder: pathlib.Path, tmp_path: pathlib.Path, mon
     assert "holds a training with other settings" in other.err
 
 
+@pytest.mark.thorough
 def test_a_sweep(lantm, text_folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     """Points that differ in the learning rate and the seed are trained as one program."""
     names = [word.removeprefix("--").replace("-", "_") for word in FLAGS.split()[::2]]

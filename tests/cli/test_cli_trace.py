@@ -43,6 +43,7 @@ def test_the_figures_of_a_problem_of_one_s_own(lantm, trained, copy_of_run) -> N
     assert {path.name for path in (folder.path / "figures" / "given-input").iterdir()} == FILES
 
 
+@pytest.mark.thorough
 def test_a_machine_of_the_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = lantm("trace", "copy", "--length", 8)

@@ -23,7 +23,7 @@ def saved(model: Lantm, folder: pathlib.Path) -> pathlib.Path:
 
 
 def test_all_right(lantm, tmp_path: pathlib.Path) -> None:
-    said = lantm("verify", saved(hand_made.exact(), tmp_path), "--length", 12, "--problems", 20)
+    said = lantm("verify", saved(hand_made.exact(), tmp_path), "--length", 5, "--problems", 20)
     assert (said.status, said.err) == (0, "")
     rows = {row[:-5]: row[-5:] for line in said.out.splitlines() if len(row := tuple(line.split())) > 5}
     assert rows["random",][:2] == ("20", "20")
@@ -77,6 +77,7 @@ def test_json(lantm, tmp_path: pathlib.Path) -> None:
     assert record["scored"]["jax"]
 
 
+@pytest.mark.thorough
 def test_every_core_counts_the_same(lantm, tmp_path: pathlib.Path) -> None:
     """In a process of its own, problems are shared out over two devices; the first mistake is on the second one."""
     keys = [seed_key(1, VERIFY, 0, number) for number in range(64)]
@@ -124,7 +125,7 @@ def test_interrupted(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
         return verify(machines, *asked, watch=interrupt, **more)
 
     monkeypatch.setattr(Trained, "verify", interrupted)
-    said = lantm("verify", saved(hand_made.exact(), tmp_path), "--length", 3, "--problems", 40)
+    said = lantm("verify", saved(hand_made.exact(), tmp_path), "--length", 5, "--problems", 40)
     assert said.status == 130
     assert "interrupted after 32 problems" in said.out
     assert "all 32 answers are right" in said.out
@@ -156,6 +157,6 @@ def test_a_task_without_hard_problems(refused, lantm, tmp_path, monkeypatch: pyt
     monkeypatch.setattr(type(make_task("copy")), "hard_draws", lambda task: {})
     path = saved(hand_made.exact(), tmp_path)
     assert "copy has no hard problems: ask for random ones" in refused("verify", path, "--length", 3, "--hard")
-    told = json.loads(lantm("verify", path, "--length", 3, "--problems", 2, "--json").out)
+    told = json.loads(lantm("verify", path, "--length", 5, "--problems", 2, "--json").out)
     assert (told["problems"], "hard" in told) == (2, False)
     assert told["random"]["right"] == 2

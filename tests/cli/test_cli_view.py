@@ -33,6 +33,7 @@ def test_view(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
     assert data["first"] == 0
 
 
+@pytest.mark.thorough
 def test_two_runs_side_by_side_on_the_same_problems(
     lantm, trained, copy_of_run: Callable[[], RunFolder], tmp_path: pathlib.Path
 ) -> None:
@@ -118,6 +119,7 @@ def test_mistakes(refused: Callable[..., str], trained) -> None:
     assert "or --zoo for a page of the whole zoo" in refused("view", run, "--zoo")
 
 
+@pytest.mark.thorough
 def test_a_damaged_checkpoint_is_mentioned(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
     (folder.path / "checkpoints" / "epoch-000006.safetensors").write_bytes(b"")

@@ -204,6 +204,7 @@ def test_hard_problems_are_scored_kind_by_kind() -> None:
     assert len(traced) == before + 1, "one program for both"
 
 
+@pytest.mark.thorough
 def test_random_problems_are_the_same_beside_hard_ones() -> None:
     lengths = {"1x": Lengths(2, 6)}
     alone, beside = (

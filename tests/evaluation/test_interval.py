@@ -23,7 +23,7 @@ def test_nothing_is_known_of_no_problems() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("power", [1, 16], ids=["middle", "high"])
+@pytest.mark.parametrize("power", [1, pytest.param(16, marks=pytest.mark.thorough)], ids=["middle", "high"])
 def test_few_batches_hold_it_too(power: int) -> None:
     """A machine that fails at the longest lengths more and more: in 20 batches, few are of these."""
     draws, random = 600, np.random.default_rng(0)
@@ -51,10 +51,14 @@ def test_a_beta_distribution_is_found() -> None:
     assert (high - low) / 2 == pytest.approx(error, rel=0.1)
 
 
-@pytest.mark.parametrize("fails_beyond", [3, 32, 60], ids=["low", "middle", "high"])
+@pytest.mark.parametrize(
+    "fails_beyond",
+    [pytest.param(3, marks=pytest.mark.thorough), 32, pytest.param(60, marks=pytest.mark.thorough)],
+    ids=["low", "middle", "high"],
+)
 def test_it_holds_the_true_score_in_95_of_100_draws(fails_beyond: int) -> None:
     """A machine that fails beyond a length, with 100 batches of 32 problems of one length each: Wilson's fails."""
-    draws, random = 2000, np.random.default_rng(0)
+    draws, random = 1000, np.random.default_rng(0)
     chances = 1 / (1 + np.exp(np.arange(1, 64) - fails_beyond))
     right = random.binomial(32, chances[random.integers(0, 63, (draws, 100))])
     truth = chances.mean()

@@ -34,7 +34,7 @@ def surprises(model: Model, corpus: Corpus) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("model", ["lantm-invnorm", "lstm"])
+@pytest.mark.parametrize("model", ["lantm-invnorm", pytest.param("lstm", marks=pytest.mark.thorough)])
 def test_against_numpy(model: str, corpus: Corpus) -> None:
     def build(seed: jax.Array) -> Model:
         # Larger weights than one begins with: everything matters.

@@ -50,7 +50,7 @@ def expected(found: Prediction) -> list[list[int]]:
     return answers(found._replace(predicted=found.targets))
 
 
-@pytest.mark.parametrize("read_heads", [1, 2])
+@pytest.mark.parametrize("read_heads", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_the_same_as_the_plain_answer(indexed: list[int], read_heads: int) -> None:
     """Problems of different lengths, and a machine that answers them somehow."""
     config = LantmConfig(cells=6, embedding=3, memory_width=3, read_heads=read_heads)

@@ -1,13 +1,12 @@
 """The laws of every geometry: of the group, of its action, of mixing, of distances."""
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from compiled import Compiled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from lantm.geometry import Geometry
 from lantm.geometry.half_space import HalfSpaceGeometry
@@ -37,36 +36,36 @@ gates = hnp.arrays(np.float64, (BATCH, 1), elements=st.floats(0.0, 1.0))
 laws = settings(max_examples=8, deadline=None)
 
 
-def keys_from(geometry: Compiled, raw: np.ndarray) -> Float[Array, "points batch key"]:
-    return geometry.key(jnp.asarray(raw[..., : geometry.raw_key_size]))
+def keys_from(geometry: Compiled, raw: np.ndarray) -> Float[np.ndarray, "points batch key"]:
+    return geometry.key(np.asarray(raw[..., : geometry.raw_key_size]))
 
 
-def actions_from(geometry: Compiled, raw: np.ndarray) -> Float[Array, "points batch action"]:
+def actions_from(geometry: Compiled, raw: np.ndarray) -> Float[np.ndarray, "points batch action"]:
     """Actions anywhere in the group, and in the last two rows actions near the identity."""
     raw = raw[..., : geometry.raw_action_size]
-    anywhere = geometry.action(jnp.asarray(raw))
-    nudged = geometry.action(jnp.asarray(raw + 1e-9))
+    anywhere = geometry.action(np.asarray(raw))
+    nudged = geometry.action(np.asarray(raw + 1e-9))
     near_identity = geometry.compose(nudged, geometry.inverse(anywhere))
-    return jnp.concatenate([anywhere[:, :2], near_identity[:, 2:]], axis=1)
+    return np.concatenate([anywhere[:, :2], near_identity[:, 2:]], axis=1)
 
 
 def assert_close(
-    geometry: Compiled, actual: Float[Array, "*batch size"], expected: Float[Array, "*batch size"]
+    geometry: Compiled, actual: Float[np.ndarray, "*batch size"], expected: Float[np.ndarray, "*batch size"]
 ) -> None:
     """Equal to within rounding, which grows with the largest number of a row, and exponentially in the disk."""
-    expected = jnp.broadcast_to(expected, actual.shape)
-    scale = 1 + jnp.abs(expected).max(axis=-1, keepdims=True)
+    expected = np.broadcast_to(expected, actual.shape)
+    scale = 1 + np.abs(expected).max(axis=-1, keepdims=True)
     tolerance = 1e-9 if isinstance(geometry.plain, HalfSpaceGeometry) else 1e-12
     np.testing.assert_allclose(actual / scale, expected / scale, rtol=0, atol=tolerance)
 
 
 def assert_same_action(
-    geometry: Compiled, actual: Float[Array, "*batch size"], expected: Float[Array, "*batch size"]
+    geometry: Compiled, actual: Float[np.ndarray, "*batch size"], expected: Float[np.ndarray, "*batch size"]
 ) -> None:
     """The same numbers, or for an isometry of a surface their negatives, which are the same action."""
     if isinstance(geometry.plain, SurfaceGeometry):
-        expected = jnp.broadcast_to(expected, actual.shape)
-        sign = jnp.sign(jnp.sum(actual * expected, axis=-1, keepdims=True))
+        expected = np.broadcast_to(expected, actual.shape)
+        sign = np.sign(np.sum(actual * expected, axis=-1, keepdims=True))
         expected = sign * expected
     assert_close(geometry, actual, expected)
 
@@ -116,13 +115,13 @@ def test_action_law(geometry: Compiled, action_numbers: np.ndarray, key_numbers:
 def test_mixing_ends_at_candidate_and_previous(geometry: Compiled, raw: np.ndarray) -> None:
     candidate, previous, _ = actions_from(geometry, raw)
     for gate, expected in ((1.0, candidate), (0.0, previous)):
-        mixed = geometry.mix_actions(jnp.full((BATCH, 1), gate), candidate, previous)
+        mixed = geometry.mix_actions(np.full((BATCH, 1), gate), candidate, previous)
         assert_same_action(geometry, mixed, expected)
 
     candidate, previous, _ = keys_from(geometry, raw)
     rounding = 8 * np.finfo(np.float64).eps  # a projection back to the key space may round the last digits
     for gate, expected in ((1.0, candidate), (0.0, previous)):
-        mixed = geometry.mix_keys(jnp.full((BATCH, 1), gate), candidate, previous)
+        mixed = geometry.mix_keys(np.full((BATCH, 1), gate), candidate, previous)
         np.testing.assert_allclose(mixed, expected, rtol=rounding, atol=rounding * key_scale(geometry))
 
 
@@ -136,8 +135,8 @@ def key_scale(geometry: Compiled) -> float:
 def test_mixing_with_itself_changes_nothing(geometry: Compiled, raw: np.ndarray, gate: np.ndarray) -> None:
     a, *_ = actions_from(geometry, raw)
     k, *_ = keys_from(geometry, raw)
-    assert_close(geometry, geometry.mix_actions(jnp.asarray(gate), a, a), a)
-    assert_close(geometry, geometry.mix_keys(jnp.asarray(gate), k, k), k)
+    assert_close(geometry, geometry.mix_actions(np.asarray(gate), a, a), a)
+    assert_close(geometry, geometry.mix_keys(np.asarray(gate), k, k), k)
 
 
 @laws
@@ -145,11 +144,11 @@ def test_mixing_with_itself_changes_nothing(geometry: Compiled, raw: np.ndarray,
 def test_mixtures_stay_in_the_group_and_in_the_key_space(geometry: Compiled, raw: np.ndarray, gate: np.ndarray) -> None:
     """What is mixed still has an inverse, and is still where keys are: an isometry moves no distance."""
     candidate, previous, _ = actions_from(geometry, raw)
-    mixed = geometry.mix_actions(jnp.asarray(gate), candidate, previous)
+    mixed = geometry.mix_actions(np.asarray(gate), candidate, previous)
     if geometry.isometric:
         assert_close(geometry, geometry.compose(mixed, geometry.inverse(mixed)), geometry.identity())
     candidate, previous, _ = keys_from(geometry, raw)
-    key = geometry.mix_keys(jnp.asarray(gate), candidate, previous)
+    key = geometry.mix_keys(np.asarray(gate), candidate, previous)
     assert_close(geometry, geometry.act(geometry.identity(), key), key)
 
 
@@ -182,7 +181,7 @@ def test_squared_distance(geometry: Compiled, raw: np.ndarray) -> None:
     np.testing.assert_array_equal(geometry.squared_distance(k, k), 0)
     np.testing.assert_array_equal(distance, geometry.squared_distance(other, k))
     assert (distance >= 0).all()
-    far_apart = jnp.abs(k - other).max(axis=-1) > 1e-6
+    far_apart = np.abs(k - other).max(axis=-1) > 1e-6
     assert (distance > 0)[far_apart].all()
 
 
@@ -190,22 +189,22 @@ def test_squared_distance(geometry: Compiled, raw: np.ndarray) -> None:
 @given(raw=points)
 def test_no_way_round_is_shorter(geometry: Compiled, raw: np.ndarray) -> None:
     a, b, c = keys_from(geometry, raw)
-    straight, first, second = (jnp.sqrt(geometry.squared_distance(*ends)) for ends in ((a, c), (a, b), (b, c)))
+    straight, first, second = (np.sqrt(geometry.squared_distance(*ends)) for ends in ((a, c), (a, b), (b, c)))
     assert (straight <= (first + second) * (1 + 1e-9) + 1e-9).all()
 
 
 def test_squared_distance_counts_every_component(geometry: Compiled) -> None:
-    origin = geometry.key(jnp.zeros(geometry.raw_key_size))
-    units = geometry.key(jnp.eye(geometry.raw_key_size))
+    origin = geometry.key(np.zeros(geometry.raw_key_size))
+    units = geometry.key(np.eye(geometry.raw_key_size))
     assert (geometry.squared_distance(origin, units) > 0).all()
 
 
 def test_leading_axes_broadcast(geometry: Compiled) -> None:
     """A read key of every batch row meets every address of that row's memory, and one action moves all."""
     random = np.random.default_rng(1)
-    read_keys = geometry.key(jnp.asarray(random.normal(size=(4, 1, geometry.raw_key_size))))
-    addresses = geometry.key(jnp.asarray(random.normal(size=(4, 5, geometry.raw_key_size))))
-    action = geometry.action(jnp.asarray(random.normal(size=geometry.raw_action_size)))
+    read_keys = geometry.key(np.asarray(random.normal(size=(4, 1, geometry.raw_key_size))))
+    addresses = geometry.key(np.asarray(random.normal(size=(4, 5, geometry.raw_key_size))))
+    action = geometry.action(np.asarray(random.normal(size=geometry.raw_action_size)))
 
     distances = geometry.squared_distance(read_keys, addresses)
     moved = geometry.act(action, addresses)
@@ -215,11 +214,11 @@ def test_leading_axes_broadcast(geometry: Compiled) -> None:
     np.testing.assert_allclose(distances[2, 3], geometry.squared_distance(read_keys[2, 0], addresses[2, 3]), rtol=1e-12)
     np.testing.assert_allclose(moved[2, 3], geometry.act(action, addresses[2, 3]), rtol=1e-12)
 
-    actions = geometry.action(jnp.asarray(random.normal(size=(5, geometry.raw_action_size))))
+    actions = geometry.action(np.asarray(random.normal(size=(5, geometry.raw_action_size))))
     np.testing.assert_allclose(
         geometry.act(actions, addresses[0, 0])[3], geometry.act(actions[3], addresses[0, 0]), rtol=1e-12
     )
-    gate = jnp.full((5, 1), 0.3)
+    gate = np.full((5, 1), 0.3)
     assert geometry.mix_actions(gate, action, geometry.identity()).shape == (5, geometry.action_size)
     assert geometry.mix_keys(gate, addresses[0, 0], addresses[0, 1]).shape == (5, geometry.key_size)
     assert geometry.compose(actions, action).shape == geometry.compose(action, actions).shape == actions.shape

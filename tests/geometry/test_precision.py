@@ -1,5 +1,7 @@
 """Results have the precision of the arguments, and single precision agrees with double."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,7 @@ from jaxtyping import Array, DTypeLike
 from lantm.geometry import Geometry
 
 
+@partial(jax.jit, static_argnums=(0, 1))
 def results(geometry: Geometry, dtype: DTypeLike) -> dict[str, Array]:
     """What every method makes of the same random numbers."""
     random = np.random.default_rng(0)

@@ -96,6 +96,7 @@ def test_steps_that_were_left_out(done: Bench) -> None:
     assert result["steps_without_finite_gradient"] == [0, 0, 3, 0]
 
 
+@pytest.mark.thorough
 def test_hard_problems_beside_random_ones(done: Bench) -> None:
     """In a result of its own, so that the study's is not replaced."""
     random = done()
@@ -111,6 +112,7 @@ def test_hard_problems_beside_random_ones(done: Bench) -> None:
     assert [row["scale"] for row in result["final"]] == ["1x", "1x hard", "2x", "2x hard"]
 
 
+@pytest.mark.thorough
 def test_several_starts_per_seed(bench: Bench) -> None:
     """The kept start of every seed is the one with the best test, and its weights are those that are scored."""
     recipe = dataclasses.replace(bench.experiment.recipe, starts=2)

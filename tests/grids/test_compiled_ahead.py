@@ -28,6 +28,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     jax.monitoring.unregister_event_duration_listener(note)
 
 
+@pytest.mark.thorough
 def test_a_cell_compiles_nothing_more(bench: Bench, compiled: list[str]) -> None:
     bench.cell.compile()
     before = len(compiled)
@@ -37,6 +38,7 @@ def test_a_cell_compiles_nothing_more(bench: Bench, compiled: list[str]) -> None
     assert len(compiled) == before
 
 
+@pytest.mark.thorough
 def test_one_of_a_text_neither(text_experiment: Callable[..., Experiment], compiled: list[str], bench: Bench) -> None:
     (cell,) = Study("texts", "", lambda request: [Cell(text_experiment(), {}, request)]).selected(Request(bare=True))
     cell.compile()

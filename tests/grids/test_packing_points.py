@@ -51,6 +51,7 @@ def test_a_group_as_text() -> None:
         assert Group.from_json(json.loads(json.dumps(group.to_json()))) == group
 
 
+@pytest.mark.thorough
 def test_machines_with_rates_of_their_own_learn_as_they_would_alone(tmp_path: pathlib.Path) -> None:
     """The member with the third rate and the second seed is the machine that is trained alone by these."""
     (group,) = groups(**{**TINY, "grid": {"task": ["copy"], "learning_rate": [0.01, 0.02, 0.05]}})

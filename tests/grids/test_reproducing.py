@@ -170,6 +170,7 @@ def test_figures_alone(bench: Bench, trained) -> None:
     assert watch.events == []
 
 
+@pytest.mark.thorough
 def test_a_page_that_is_there_is_not_made_again(done: Bench) -> None:
     """As when another study has scored the same training."""
     done.request = dataclasses.replace(done.request, bare=False)

@@ -68,7 +68,12 @@ def cells_of(study: str) -> dict[str, Cell]:
     return {cell.name: cell for request in requests for cell in STUDIES[study].selected(request)}
 
 
-@pytest.mark.parametrize("study", sorted(STUDIES))
+LONG = ("geometries", "mechanisms", "tweaks")  # studies of many cells
+
+
+@pytest.mark.parametrize(
+    "study", [pytest.param(study, marks=pytest.mark.thorough if study in LONG else ()) for study in sorted(STUDIES)]
+)
 def test_every_result_is_taken_for_its_cell(study: str, penn_treebank: None, tmp_path: pathlib.Path) -> None:
     if not (RESULTS / study).exists():
         pytest.skip("it was not run yet")

@@ -117,6 +117,14 @@ def test_other_problems_are_scored_without_training(copied: GridFolder) -> None:
     assert len(records(copied)) == 8
 
 
+def test_tests_on_hard_problems_are_beside_those_on_random_ones() -> None:
+    sweep = Sweep.from_json({**TINY, "seeds": 1, "hard": True, "grid": {"task": ["copy"]}})
+    assert list(labels_of_tests(sweep, sweep.points())) == ["1x", "1x hard"]
+    without = Sweep.from_json({**TINY, "seeds": 1, "grid": {"task": ["copy"]}})
+    assert without.points()[0].name != sweep.points()[0].name
+
+
+@pytest.mark.thorough
 def test_hard_problems_have_columns_of_their_own(tmp_path: pathlib.Path) -> None:
     sweep = Sweep.from_json({**TINY, "seeds": 1, "hard": True, "grid": {"task": ["copy"]}})
     folder, points = GridFolder(tmp_path / "sweep"), sweep.points()
@@ -129,8 +137,6 @@ def test_hard_problems_have_columns_of_their_own(tmp_path: pathlib.Path) -> None
     assert [row["fine_1x hard"] for row in rows] == [record["rows"][1]["fine"]]
     (row,) = summary_rows(sweep, rows, tests)
     assert row["best_1x hard"] == record["rows"][1]["coarse"]
-    without = Sweep.from_json({**TINY, "seeds": 1, "grid": {"task": ["copy"]}})
-    assert without.points()[0].name != points[0].name
 
 
 def test_a_group_that_fails_is_said_and_tried_again(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

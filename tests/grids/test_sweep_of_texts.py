@@ -20,6 +20,7 @@ def sweep_on(text_folder: pathlib.Path, **values: Any) -> Sweep:
     return Sweep.from_json({"seeds": [3, 4], "experiment": shared, "grid": {"learning_rate": [0.01, 0.1]}, **values})
 
 
+@pytest.mark.thorough
 def test_a_sweep_of_texts(text_folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     sweep, folder = sweep_on(text_folder), GridFolder(tmp_path / "sweep")
     points = sweep.points()

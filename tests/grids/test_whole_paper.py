@@ -54,6 +54,7 @@ def test_with_a_text(text_folder: pathlib.Path) -> None:
     assert cells[-1].key == "language/lstm"
 
 
+@pytest.mark.thorough
 def test_what_is_chosen() -> None:
     assert studies(chosen(models=("lstm",))) == {"sequences", "programs"}
     assert {cell.experiment.task for cell in chosen(only=("reverse",))} == {"reverse"}

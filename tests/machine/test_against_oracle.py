@@ -97,7 +97,7 @@ def test_one_step(name: str, writing: bool) -> None:
             assert_near(slot.strength, theirs.strength)
 
 
-@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("layers", [pytest.param(1, marks=pytest.mark.thorough), 3])
 def test_one_step_of_the_lstm(layers: int) -> None:
     config = small_lstm(layers=layers)
     model = build(config)
@@ -120,10 +120,15 @@ def test_one_step_of_the_lstm(layers: int) -> None:
 
 # Whole sequences.
 
+OTHERS = ("oddFirst", "prioritySort", "programs")
+
 
 @pytest.mark.parametrize(
     ("task", "name"),
-    [*((task, "invnorm") for task in TASKS), *itertools.product(["reverse", "addition"], ["softmax", "lstm"])],
+    [
+        *(pytest.param(task, "invnorm", marks=() if task in OTHERS else pytest.mark.thorough) for task in TASKS),
+        *itertools.product(["reverse", "addition"], ["softmax", "lstm"]),
+    ],
 )
 def test_every_task_at_several_lengths(task: str, name: str) -> None:
     model = build(MODELS[name], task)

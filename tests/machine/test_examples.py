@@ -54,6 +54,7 @@ def test_a_controller_of_ones_own_learns(capsys: pytest.CaptureFixture[str]) -> 
     assert f"mean squared error {losses[-1]:.4f}" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_a_weighting_of_ones_own_is_trained(
     tiny_flags: list[str],
     lantm: Callable[..., Any],

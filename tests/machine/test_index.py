@@ -31,7 +31,8 @@ WEIGHTINGS = {
     "softmax": SoftMax(),
     "cool softmax, renormalised": SoftMax(temperature=0.1, renormalise=True),
 }
-FURTHER = ("invnorm", "power 2")  # of the kinds that the others are, and both are in the tests of a line of memories
+# Of the kinds that the others are; three of them are in the tests of a line of memories.
+FURTHER = ("invnorm", "power 2", "invnorm, renormalised", "softmax")
 every_weighting = pytest.mark.parametrize(
     "weighting",
     [

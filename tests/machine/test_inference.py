@@ -26,7 +26,8 @@ SWITCHES: list[dict] = [
     {"settle_reads": True, "cell_bound": 0.5, "settle_cells": 0.05, "weighting": "invnorm[renormalise=true]"},
     SEVERAL_HEADS
     | {"settle_reads": True, "write_end": True, "read_sees_write": True}
-    | {"weighting": "softmax", "tied_read_heads": 1, "geometry": "translation-1"},
+    | {"weighting": "softmax", "tied_read_heads": 1, "geometry": "translation-1"}
+    | {"cell_bound": 0.5, "settle_cells": 0.05},
 ]
 
 
@@ -70,7 +71,7 @@ def assert_same(found: Inference, model: Lantm, batch: Batch) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        pytest.param(changes, marks=() if number in (1, 3, 4, 5) else pytest.mark.thorough)
+        pytest.param(changes, marks=() if number in (3, 5) else pytest.mark.thorough)
         for number, changes in enumerate(SWITCHES)
     ],
     ids=names,
@@ -91,7 +92,7 @@ def test_every_step_is_the_machine_s(changes: dict) -> None:
     assert (in_full.full_reads, by_blocks.full_reads) == (batch.steps, 0)
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("size", [1, *(pytest.param(size, marks=pytest.mark.thorough) for size in (7, 1000))])
 @pytest.mark.usefixtures("double_precision")
 def test_block_sizes_do_not_matter(size: int) -> None:
     """One memory a block, blocks that what a step writes does not divide, and a block for all."""

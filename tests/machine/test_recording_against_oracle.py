@@ -32,7 +32,14 @@ def near(found: np.ndarray, expected: object) -> None:
     np.testing.assert_allclose(found, np.array(expected), rtol=TOLERANCE, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("config", MACHINES.values(), ids=MACHINES.keys())
+FURTHER = ("one head each", "forgetful")  # what they have, others have too
+
+
+@pytest.mark.parametrize(
+    "config",
+    [pytest.param(one, marks=pytest.mark.thorough if name in FURTHER else ()) for name, one in MACHINES.items()],
+    ids=MACHINES.keys(),
+)
 def test_a_problem_in_a_batch(config: LantmConfig | LstmConfig) -> None:
     """The second of three problems, the shortest, in arrays with room for longer ones."""
     batch = problems("addition", lengths=(3, 2, 4), longest=5)

@@ -54,7 +54,7 @@ def assert_same(ours: object, theirs: object) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("layers", [1, 4])
+@pytest.mark.parametrize("layers", [pytest.param(1, marks=pytest.mark.thorough), 4])
 def test_forward_and_backward(layers: int) -> None:
     """Of fewer steps than there are layers, of none, and of all; with cotangents of outputs and of the end."""
 

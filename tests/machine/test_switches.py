@@ -78,6 +78,17 @@ SWITCHES: list[tuple[dict, dict]] = [
 ]
 
 
+# Switches that others are tested with as well.
+TOGETHER = [
+    ({"read_sees_write": True}, {"initial_slot": False}),
+    ({"tied_read_heads": 1}, {"write_gate_bias": -1.0}),
+    ({"read_sees_write": True, "write_end": True}, {"settle_reads": True}),
+    (FULL, {"settle_reads": True}),
+    (FULL, {"read_sees_write": True}),
+    (FULL, {"initial_slot": False}),
+    ({"geometry": "scaling-rotation"}, {"normalise_steps": False}),
+    (SOFTMAX, FULL),
+]
 LSTM_SWITCHES = [{"layers": 3}, {"cells": 3}, {"embedding": 2}]
 
 
@@ -85,7 +96,13 @@ def names(changes: dict) -> str:
     return " ".join(f"{name}={value}" for name, value in changes.items())
 
 
-@pytest.mark.parametrize(("base", "changes"), SWITCHES, ids=[f"{names(b)} > {names(c)}" for b, c in SWITCHES])
+@pytest.mark.parametrize(
+    ("base", "changes"),
+    [
+        pytest.param(*pair, marks=pytest.mark.thorough if pair in TOGETHER else (), id=" > ".join(map(names, pair)))
+        for pair in SWITCHES
+    ],
+)
 def test_switch(base: dict, changes: dict) -> None:
     assert_matters(small_lantm(**base), small_lantm(**base | changes))
 

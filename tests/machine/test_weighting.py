@@ -249,7 +249,7 @@ def test_gradients_are_finite(weighting: Weighting, scale: float) -> None:
         assert not wrong.any(), f"{wrong.sum()} cases, the first of them {case}"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     logarithms=st.lists(st.floats(-80.0, 88.0), min_size=4, max_size=4),
     raw_strengths=st.lists(st.floats(-1e4, 1e4), min_size=4, max_size=4),

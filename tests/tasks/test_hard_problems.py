@@ -35,20 +35,24 @@ def task_name(task: Task) -> str:
     return TASKS.name_of(task, ignored=("train_lengths",))
 
 
+# Answers are found as those of random problems are; the inputs of each kind have tests of their own below.
 every_task = pytest.mark.parametrize(
     "task",
     [
-        *(Copy(), Reverse(), BigramFlip(), Double(), Addition(), Programs(), RepeatCopy(text_size=6), PrioritySort()),
+        *(Copy(), Addition(), Programs()),
         *(
             pytest.param(task, marks=pytest.mark.thorough)
-            for task in (OddFirst(), Double(highest_first=True), BigramFlip(unit="bigrams"))
+            for task in (
+                *(Reverse(), BigramFlip(), BigramFlip(unit="bigrams"), OddFirst(), RepeatCopy(text_size=6)),
+                *(Double(), Double(highest_first=True), PrioritySort()),
+            )
         ),
     ],
     ids=task_name,
 )
 KEY = jax.random.key(18)
 LONGEST = 32
-BATCH = 256
+BATCH = 128
 
 
 def hard(task: Task, length: int | jax.Array, kind: str | None = None) -> Batch:
@@ -102,13 +106,13 @@ def test_answers_are_those_of_plain_python(task: Task) -> None:
     lengths = (1, 2, 7) if isinstance(task, Programs) else (stride, 2 * stride, 6, longest(task))
     for kind, length in itertools.product(task.hard_kinds, lengths):
         batch = hard(task, length, kind)
-        for row in range(16):
+        for row in range(8):
             text = task.written(given(task, batch, row))
             answer = batch.targets[batch.mask[:, row], row]
             assert task.decode_answer(answer) == task.expected(text), (kind, length, text)
             if not isinstance(task, Programs):
                 assert batch.writes[row] == 1 + task.input_size(length)
-            if row < 2:  # as a person's problem it is the same
+            if row < 1:  # as a person's problem it is the same
                 alone = jax.device_get(task.encode(text))
                 np.testing.assert_array_equal(answer, alone.targets[alone.mask], err_msg=f"{kind} {length} {text}")
                 assert alone.writes[0] == batch.writes[row]
@@ -126,7 +130,9 @@ def test_all_kinds_occur_and_are_known(task: Task) -> None:
         np.testing.assert_array_equal(mixed.targets[:, rows], alone.targets[:, rows])
 
 
-@pytest.mark.parametrize("task", [Copy(), Programs(), pytest.param(Addition(), marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "task", [Programs(), *(pytest.param(task, marks=pytest.mark.thorough) for task in (Copy(), Addition()))]
+)
 def test_one_compilation_serves_seeds_and_lengths(task: Task) -> None:
     traces = collections.Counter[str]()
 
@@ -144,7 +150,7 @@ def test_one_compilation_serves_seeds_and_lengths(task: Task) -> None:
     assert traces["once"] == 1
 
 
-@pytest.mark.parametrize("task", [Copy(), Addition(), Programs()])
+@pytest.mark.parametrize("task", [Copy(), pytest.param(Addition(), marks=pytest.mark.thorough), Programs()])
 def test_a_problem_depends_neither_on_capacity_nor_on_batch_size(task: Task) -> None:
     for kind in (None, *task.hard_kinds):
         small = jax.device_get(task.sample_hard(KEY, 3, 4, 4, kind))
@@ -197,6 +203,7 @@ def test_the_one_that_differs_is_often_at_an_end() -> None:
     assert sum(len(runs) == 2 for runs in places) >= 4
 
 
+@pytest.mark.thorough
 def test_any_symbol_may_be_the_repeated_one() -> None:
     task = Copy()
     batch = jax.device_get(task.sample_hard(KEY, 100 * 125, 1, 1, "one symbol"))

@@ -35,11 +35,11 @@ def problems(batch: Batch) -> list[tuple[str, str]]:
     return [problem(batch, row) for row in range(batch.inputs.shape[1])]
 
 
-@pytest.mark.parametrize("digits", [1, 4, 7])
+@pytest.mark.parametrize("digits", [1, pytest.param(4, marks=pytest.mark.thorough), 7])
 def test_what_is_drawn_is_python_and_so_are_its_answers(digits: int) -> None:
     with contextlib.redirect_stdout(io.StringIO()) as said:
         batch = sample(TASK, 2400, digits, 7)
-        drawn = problems(batch)[:400]
+        drawn = problems(batch)[:200]
         for text, _ in drawn:
             exec(compile(to_python(text), "program", "exec"), {})
     for (text, answered), printed in zip(drawn, said.getvalue().splitlines(), strict=True):
@@ -48,7 +48,7 @@ def test_what_is_drawn_is_python_and_so_are_its_answers(digits: int) -> None:
     assert {understand(text).template.kind for text, _ in drawn} == set(KINDS)
 
 
-@pytest.mark.parametrize("digits", [2, 4])
+@pytest.mark.parametrize("digits", [pytest.param(2, marks=pytest.mark.thorough), 4])
 def test_numbers_are_those_of_the_difficulty(digits: int) -> None:
     drawn = [understand(text) for text, _ in problems(sample(TASK, 2400, digits, 7))]
     # Which factor is the small one cannot be told where both are.
@@ -85,7 +85,11 @@ def test_the_answer_begins_right_after_each_program() -> None:
         np.testing.assert_array_equal(batch.targets[~batch.mask[:, row], row], TASK.end_of_output)
 
 
-@pytest.mark.parametrize("task", [TASK, Programs(kinds="identity"), Programs(kinds="if+loop")], ids=lambda t: t.kinds)
+@pytest.mark.parametrize(
+    "task",
+    [TASK, *(pytest.param(Programs(kinds=kinds), marks=pytest.mark.thorough) for kinds in ("identity", "if+loop"))],
+    ids=lambda task: task.kinds,
+)
 def test_how_long_to_run_depends_on_the_length_alone(task: Programs) -> None:
     """Seeds run in step: no loop may end where one seed's programs happen to."""
     for length in (2, 3):
@@ -115,6 +119,7 @@ def test_a_problem_depends_neither_on_capacity_nor_on_batch_size() -> None:
     assert problems(sample(TASK, 4, lengths, 4, jax.random.key(1))) != mixed
 
 
+@pytest.mark.thorough
 def test_machines_answer_in_a_batch_as_alone() -> None:
     """Mixed sizes: a program's answer is the same beside longer ones and alone, with `turn` given or found."""
     batch = TASK.sample(KEY, 5, 3, 4)

@@ -30,6 +30,7 @@ def test_the_best_seed_is_promoted_with_its_scores(trained, tmp_path: pathlib.Pa
     assert json.dumps(machine.notes)
 
 
+@pytest.mark.thorough
 def test_hard_problems_choose_and_are_scored_too(trained, tmp_path: pathlib.Path) -> None:
     machine = promote(trained.machines, scales=(1,), problems=64, shelf=tmp_path, hard=True)
     run, task = trained.machines, trained.experiment.build_task()
@@ -55,6 +56,7 @@ def test_a_name_is_no_path(trained, tmp_path: pathlib.Path, name: str) -> None:
     assert not (tmp_path / "shelf").exists()
 
 
+@pytest.mark.thorough
 def test_a_machine_names_the_seed_of_its_start(tiny, tmp_path: pathlib.Path) -> None:
     several = dataclasses.replace(tiny, seeds=2, recipe=dataclasses.replace(tiny.recipe, starts=3))
     folder = RunFolder.create(tmp_path / "run", several, {})
@@ -65,6 +67,7 @@ def test_a_machine_names_the_seed_of_its_start(tiny, tmp_path: pathlib.Path) -> 
     np.testing.assert_array_equal(machine.model().readout.weight, result.learners.best_model.readout.weight[1])
 
 
+@pytest.mark.thorough
 def test_of_a_text_validation_chooses(reader: Trained, tmp_path: pathlib.Path) -> None:
     machine = promote(reader, shelf=tmp_path)
     assert machine.name == "text-lantm-invnorm"

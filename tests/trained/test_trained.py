@@ -97,6 +97,7 @@ def test_where_to_score() -> None:
         lengths_or_parts(copy, lengths=(10**7,))
 
 
+@pytest.mark.thorough
 def test_hard_problems_are_scored_beside_random_ones(trained) -> None:
     run = trained.machines
     random, both = (run.scores((1,), problems=64, hard=hard) for hard in (False, True))
@@ -154,6 +155,7 @@ def test_a_machine_is_saved_and_loaded(trained, tmp_path: pathlib.Path) -> None:
         run.save(tmp_path / "mine.pickle")
 
 
+@pytest.mark.thorough
 def test_a_training_without_a_folder(tiny: Experiment, trained, tmp_path: pathlib.Path) -> None:
     short = dataclasses.replace(tiny, seeds=1, recipe=dataclasses.replace(tiny.recipe, epochs=2))
     run = Trained.of_result(train(short))

@@ -115,6 +115,7 @@ def easy(tiny: Experiment) -> Experiment:
     return dataclasses.replace(tiny, recipe=recipe, lengths=(1, 6), recorded_seeds=0)
 
 
+@pytest.mark.thorough
 def test_a_training_follows_it_seed_by_seed_and_resumes_where_it_was(easy: Experiment, tmp_path: pathlib.Path) -> None:
     whole = train(easy)
     longest = whole.history.longest

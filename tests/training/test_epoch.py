@@ -46,7 +46,10 @@ def three_seeds() -> tuple[Learner, EpochReport]:
 
 @pytest.mark.parametrize(
     "recipe",
-    [RECIPE, dataclasses.replace(RECIPE, optimiser="adam", schedule="cosine", batches=3, batch_size=2)],
+    [
+        pytest.param(RECIPE, marks=pytest.mark.thorough),
+        dataclasses.replace(RECIPE, optimiser="adam", schedule="cosine", batches=3, batch_size=2),
+    ],
     ids=["rmsprop", "adam, cosine"],
 )
 def test_epochs_by_hand(recipe: Recipe) -> None:

@@ -13,12 +13,12 @@ from lantm.training import Experiment, Recipe
 from lantm.training.learner import begin
 from lantm.training.material import ProblemMaterial
 
+pytestmark = pytest.mark.thorough
+
 RECIPE = Recipe(learning_rate=0.02, clip=1.0, epochs=12, batches=20, batch_size=8)
 
 
-@pytest.mark.parametrize(
-    "geometry", ["disk", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("translation", "se2"))]
-)
+@pytest.mark.parametrize("geometry", ["disk", "translation", "se2"])
 def test_the_loss_falls(geometry: str) -> None:
     """Two or three symbols out of six are to be copied."""
     machine = LantmConfig(

@@ -220,7 +220,7 @@ JSON = st.recursive(
 PLACES = [(name,) for name in VALUES] + [(part, name) for part in ("machine", "recipe") for name in VALUES[part]]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(changes=st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=4), drop=st.booleans())
 def test_anything_is_an_experiment_or_an_error(changes: list[tuple[tuple[str, ...], Any]], drop: bool) -> None:
     values = copy.deepcopy(VALUES)

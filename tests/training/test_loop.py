@@ -116,6 +116,7 @@ def test_the_best_weights_are_those_of_the_best_mean_over_all_scales(
     assert result.learners.best_epoch.tolist() == [4] * 4
 
 
+@pytest.mark.thorough
 def test_shorter_scales_may_come_first(tiny: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the shortest scale on, in whatever order they are tested."""
     coarse = {2: {"1x": 100.0, "2x": 10.0}, 4: {"1x": 95.0, "2x": 100.0}, 6: {"1x": 98.0, "2x": 20.0}}

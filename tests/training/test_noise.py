@@ -21,9 +21,12 @@ def problems() -> Batch:
     return make_task("copy").sample(jax.random.key(0), 4, 5, 5)
 
 
+answered = jax.jit(lambda model, problems, noise: answer(model, problems, noise=noise))
+
+
 def logits(problems: Batch, noise: Noise | None) -> np.ndarray:
     model = LantmConfig(cells=6, embedding=3, memory_width=3).build(128, jax.random.key(1))
-    return np.asarray(answer(model, problems, noise=noise).logits)
+    return np.asarray(answered(model, problems, noise).logits)
 
 
 def test_it_depends_on_its_key_and_grows_with_its_scale(problems: Batch) -> None:

@@ -50,6 +50,7 @@ def test_a_training_resumes_to_the_same_weights(model: str, tmp_path: pathlib.Pa
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
 
 
+@pytest.mark.thorough
 def test_commands_take_a_peer(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Trained by flags; scored, asked, verified, put on a shelf and loaded from there."""
     run = tmp_path / "run"

@@ -67,6 +67,7 @@ def test_the_plateau_rule_against_a_simulation() -> None:
     assert (rates != rates[:, :1]).any(), "for every seed by itself"
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(
     losses=st.lists(st.sampled_from([1.0, 2.0, 3.0, math.nan]), min_size=12, max_size=12),

@@ -189,6 +189,7 @@ def test_the_last_of_a_text_is_what_the_last_weights_do(trained_text, seed: int)
         np.testing.assert_allclose(one, another, rtol=2e-3, atol=1e-4)
 
 
+@pytest.mark.thorough
 def test_training_on_a_text_does_not_notice(trained_text, tmp_path: pathlib.Path) -> None:
     silent = dataclasses.replace(trained_text.experiment, recorded_seeds=0)
     folder = RunFolder.create(tmp_path / "run", silent, {})
@@ -199,6 +200,7 @@ def test_training_on_a_text_does_not_notice(trained_text, tmp_path: pathlib.Path
     assert not folder.recordings_path.exists()
 
 
+@pytest.mark.thorough
 def test_a_resumed_training_on_a_text_records_every_epoch_once(trained_text, tmp_path: pathlib.Path) -> None:
     experiment, text = trained_text.experiment, trained_text.result.source
     folder = RunFolder.create(tmp_path / "run", experiment, {})

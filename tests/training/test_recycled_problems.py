@@ -72,6 +72,7 @@ def test_lengths_that_share_a_batch() -> None:
     assert [batch.answer_capacity for batch in apart] == [5, 5, 5], "of one length, only the answer is read out"
 
 
+@pytest.mark.thorough
 def test_hard_problems_are_part_of_the_set() -> None:
     some, none = (different(drawn(4, recycled_problems=60, hard_share=share)) for share in (0.5, 0.0))
     assert 14 <= len(some) <= 20
@@ -83,6 +84,7 @@ def test_other_tasks(task: Task) -> None:
     assert len(different(drawn(2, task=task, recycled_problems=5 * task.train_lengths.count))) == 5
 
 
+@pytest.mark.thorough
 def test_stopped_and_resumed(tiny: Experiment, tmp_path: pathlib.Path) -> None:
     recipe = dataclasses.replace(tiny.recipe, recycled_problems=9, epochs=4)
     experiment = dataclasses.replace(tiny, recipe=recipe, recorded_seeds=0)

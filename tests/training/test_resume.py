@@ -86,7 +86,11 @@ def test_stopped_and_resumed(tiny: Experiment, trained, tmp_path: pathlib.Path, 
     assert_same_tests(result, trained.result)
 
 
-@pytest.mark.parametrize("damaged", [False, True], ids=["from the newest checkpoint", "from the one before it"])
+@pytest.mark.parametrize(
+    "damaged",
+    [pytest.param(False, marks=pytest.mark.thorough), True],
+    ids=["from the newest checkpoint", "from the one before it"],
+)
 def test_stopped_within_an_epoch_and_resumed(
     tiny: Experiment,
     trained,

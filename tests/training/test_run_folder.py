@@ -92,7 +92,7 @@ def test_a_folder_with_other_things_is_left_alone(tiny: Experiment, tmp_path: pa
     (tmp_path / "thesis.txt").write_text("x")
     with pytest.raises(LantmError, match="is not empty: choose another --out"):
         RunFolder.create(tmp_path, tiny, {})
-    with pytest.raises(LantmError, match="is not empty: choose another --out"):
+    with pytest.raises(LantmError, match="it is a file; give the name of a folder"):
         RunFolder.create(tmp_path / "thesis.txt", tiny, {})
     with pytest.raises(LantmError, match="cannot write"):
         RunFolder.create(tmp_path / "thesis.txt" / "run", tiny, {})

@@ -60,6 +60,7 @@ def test_the_start_with_the_best_test_is_kept(several: Experiment, tmp_path: pat
     jax.tree.map(np.testing.assert_array_equal, load_run(run).best_weights, result.learners.best_model)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("scripted")
 def test_a_start_is_the_machine_of_a_seed_of_its_own(several: Experiment, tmp_path: pathlib.Path) -> None:
     """Also where it learns from other lengths than its neighbours: the kept ones of both seeds have odd numbers."""
@@ -112,6 +113,7 @@ def scripted_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lantm.training.material.TextExaminer", Scripted)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("scripted_texts")
 def test_of_a_text_the_start_with_the_best_validation_is_kept(
     text_experiment: Callable[..., Experiment], tmp_path: pathlib.Path

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 
 from lantm.machine import Model, Schedule
 from lantm.tasks import Corpus, Text
@@ -82,6 +83,7 @@ def test_pieces_are_learned_from_one_by_one(text_experiment: Make, corpus: Corpu
     assert int(after.batch) == 4
 
 
+@pytest.mark.thorough
 def test_calls_do_not_matter(text_experiment: Make, corpus: Corpus) -> None:
     experiment = text_experiment()
     learner, material = begun(experiment, corpus)
@@ -150,6 +152,7 @@ def test_what_is_not_finite_is_skipped(text_experiment: Make, corpus: Corpus) ->
     assert int(read(learner, material, 0, 3).optimiser.total_notfinite) == 0
 
 
+@pytest.mark.thorough
 def test_the_loss_of_an_epoch_is_the_mean_over_its_words(text_experiment: Make, corpus: Corpus) -> None:
     """The last piece has fewer words than the others, and counts for less."""
     experiment = text_experiment(batch_size=8)

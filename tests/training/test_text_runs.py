@@ -95,6 +95,7 @@ def test_the_same_training_again_compiles_next_to_nothing(which: str, request: p
     assert [line for line in compiled if "jit(compiled)" in line] == []
 
 
+@pytest.mark.thorough
 def test_looking_at_a_training_compiles_nothing(
     text_experiment: Make, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +131,11 @@ def test_epochs_are_whole(trained_text, corpus: Corpus) -> None:
         np.testing.assert_array_equal(found[name], array, name)
 
 
-@pytest.mark.parametrize("damaged", [False, True], ids=["from the newest checkpoint", "from the one before it"])
+@pytest.mark.parametrize(
+    "damaged",
+    [pytest.param(False, marks=pytest.mark.thorough), True],
+    ids=["from the newest checkpoint", "from the one before it"],
+)
 def test_stopped_and_resumed(
     trained_text,
     tmp_path: pathlib.Path,
@@ -187,6 +192,7 @@ def test_seeds_do_not_touch_each_other(trained_text) -> None:
     assert others.losses[1] != before.losses[0]
 
 
+@pytest.mark.thorough
 def test_the_rate_falls_with_validation(text_experiment: Make) -> None:
     history = train(text_experiment("lstm", learning_rate=20.0, epochs=6)).history  # so high that tests go up and down
     tests = history.tests["validation"].figures["perplexity"]
@@ -200,6 +206,7 @@ def test_the_rate_falls_with_validation(text_experiment: Make) -> None:
         assert rate < 20, "it fell"
 
 
+@pytest.mark.thorough
 def test_a_run_that_diverges_says_so(text_experiment: Make, tmp_path: pathlib.Path) -> None:
     """Numbers that are none are null in the metrics, and training goes on to its end."""
     experiment = text_experiment(epochs=2, learning_rate=1e38)

@@ -32,7 +32,7 @@ def taken(task: Task, at: int = 0, **changes: object) -> Batch:
 @pytest.mark.parametrize(
     "task", [COPY, Programs(), pytest.param(Addition(train_lengths=Lengths(2, 9)), marks=pytest.mark.thorough)]
 )
-@pytest.mark.parametrize("length", [3, jnp.array([2, 3, 4, 2])])
+@pytest.mark.parametrize("length", [pytest.param(3, marks=pytest.mark.thorough), jnp.array([2, 3, 4, 2])])
 def test_batches_are_mixed_problem_by_problem(task: Task, length: int | jax.Array) -> None:
     one, other = task.sample(KEY, 4, length, 4), task.sample_hard(KEY, 4, length, 4)
     chosen = jnp.array([True, False, False, True])
@@ -63,6 +63,7 @@ def test_a_share_of_the_problems_is_hard(mixed_lengths: bool) -> None:
     assert len(set(shares)) > 1, "drawn problem by problem"
 
 
+@pytest.mark.thorough
 def test_hard_problems_of_training_are_drawn_by_their_own_keys() -> None:
     every = taken(COPY, hard_share=1.0)
     _, key = jax.random.split(seed_key(3, HARD, TRAIN, 1, 0))
@@ -70,6 +71,7 @@ def test_hard_problems_of_training_are_drawn_by_their_own_keys() -> None:
     np.testing.assert_array_equal(every.inputs, alone.inputs)
 
 
+@pytest.mark.thorough
 def test_a_training_with_hard_problems(tiny: Experiment, trained, tmp_path: pathlib.Path) -> None:
     """Its metrics, history, final scores and page have them; without a share of them training is as before."""
     recipe = dataclasses.replace(tiny.recipe, test_hard_scales=(1,))

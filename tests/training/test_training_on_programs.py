@@ -19,6 +19,8 @@ from lantm.training.learner import begin
 from lantm.training.material import ProblemMaterial
 from lantm.training.recordings import load_recordings
 
+pytestmark = pytest.mark.thorough
+
 RECIPE = Recipe(
     learning_rate=0.05,  # so high that tests go up and down
     schedule="validation",
