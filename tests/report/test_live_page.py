@@ -203,9 +203,7 @@ def test_curves_grow_while_the_machine_works(open_page: Open) -> None:
     assert 0.8 * rows * steps < corners < 1.5 * rows * steps
     page.press("End")
     grown = page.ink("canvas.lanes")
-    page.press(
-        "t", "t"
-    )  # light and back: drawn at once, without seams between frames, of which a busy machine has more
+    page.press("t", "t")  # light and back: drawn at once, without the seams that frames leave
     assert abs(page.ink("canvas.lanes") - grown) < 0.1 * grown
 
 
