@@ -367,8 +367,10 @@ def test_cost_grows_with_the_square_root_of_the_memory() -> None:
 
 
 def test_block_sizes() -> None:
-    assert Index(nearest=4).block_size(100, write_heads=1) == 10
-    assert Index(nearest=4).block_size(100, write_heads=3) == 12
+    # One block, of 20, is tried first: it costs as much as five summaries, each of which costs as much as four slots.
+    assert Index(nearest=4).block_size(100, write_heads=1) == 20
+    assert Index(nearest=4).block_size(100, write_heads=3) == 21
+    assert Index(nearest=8).block_size(200, write_heads=1) == 20
     assert Index(block=5).block_size(100, write_heads=1) == 5
 
 

@@ -114,9 +114,10 @@ def expand(weighting: Weighting, summaries: Summaries, query: Query, view: View,
 def _spread(summaries: Summaries, view: View) -> Float[Array, "batch read_heads blocks"]:
     """The sum of the squares of q_i - |w|^2 over every block."""
     total = jnp.zeros_like(view.squares.centre)
-    for i, direction in enumerate(view.directions):
-        for j, other in enumerate(view.directions):
-            total += direction * summaries.spreads[:, None, i, j] * other
+    for i, direction in enumerate(view.directions):  # the matrix is symmetric
+        total += direction**2 * summaries.spreads[:, None, i, i]
+        for j, other in enumerate(view.directions[:i]):
+            total += 2 * direction * other * summaries.spreads[:, None, i, j]
     return total
 
 

@@ -50,7 +50,7 @@ class Index:
 
     def block_size(self, slots: int, write_heads: int) -> int:
         """The size of the blocks of a memory; a multiple of what a step writes, which then lies in one block."""
-        size = self.block or math.ceil(math.sqrt(4 * slots / self.nearest))  # a summary costs as much as four slots
+        size = self.block or math.ceil(math.sqrt(4 * slots / self.few))  # a summary costs as much as four slots
         return -(-size // write_heads) * write_heads
 
 
@@ -146,7 +146,8 @@ def read_blocks(weighting: Weighting, store: Store, query: Query, nearest: int) 
     coefficients = (law.centre[:, :, None] * expansion.coefficients).reshape(*law.centre.shape[:2], -1)
     moments = summaries.moments.reshape(*summaries.moments.shape[:2], -1)
     sums = jnp.einsum("bhs,bhcs->bhc", affinities[..., : distances.shape[-1]], near.contents)
-    sums += jnp.einsum("bhn,bcn->bhc", coefficients, moments)
+    # The larger operand first: XLA's library for products rearranges the second one in every call.
+    sums += jnp.swapaxes(jnp.einsum("bcn,bhn->bch", moments, coefficients), 1, 2)
     vectors = _divide(sums)
 
     # With e_i the errors of affinities, c_i the contents, m_i the masses and Z the true denominator, the reading R is
