@@ -200,7 +200,7 @@ def test_curves_grow_while_the_machine_works(open_page: Open) -> None:
     page.settle()
     steps, rows = 1802, 7
     corners = page.page.evaluate("corners")
-    assert 0.8 * rows * steps < corners < 1.5 * rows * steps
+    assert 0.8 * rows * steps < corners < 3 * rows * steps  # a frame begins where the last one ended: a corner more
     page.press("End")
     grown = page.ink("canvas.lanes")
     page.press("t", "t")  # light and back: drawn at once, without the seams that frames leave

@@ -1,6 +1,7 @@
-"""Tasks of the second paper whose inputs hold numbers as marks, one mark per unit (docs/second-paper.md).
+"""repeatCopy and prioritySort of the second paper: their inputs hold numbers as marks (docs/second-paper.md).
 
-The mark is `<s>`, as in the authors' program: a problem begins with one more mark than its first number has.
+One mark per unit. The mark is `<s>`, as in the authors' program: a problem begins with one more mark than its first
+number has.
 """
 
 import dataclasses
