@@ -1,10 +1,13 @@
-"""What becomes of compilers that fail, and of threads that compile the same."""
+"""What becomes of compilers that fail, of threads that compile the same, and of kernels that fail."""
 
 import concurrent.futures
 import ctypes
 import pathlib
 import stat
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from lantm.errors import LantmError
@@ -70,6 +73,34 @@ def test_no_compiler_may_be_asked_for(monkeypatch: pytest.MonkeyPatch, nothing: 
     assert compilers.c_compiler() is None
     with pytest.raises(LantmError, match=r"no C\+\+ compiler"):
         compilers.shared_library("")
+
+
+def call(kernel: str, items: int) -> np.ndarray:
+    """The result of a kernel on a CPU."""
+    numbers = {"kind": np.int32(0), "runs": np.int32(1), "items": np.int32(items)}
+    result = jax.ffi.ffi_call(compilers.RUN_ON_CPU, [jax.ShapeDtypeStruct((items,), jnp.float32)])
+    return np.asarray(result(kernel=kernel, sizes=np.array([items], np.int32), **numbers)[0])
+
+
+PIECE = """
+#include <new>
+extern "C" void run_piece(int, void** at, int, const int*, int, int begin, int count) {{
+  for (int i = begin; i < begin + count; i++) {body};
+}}
+"""
+
+
+def test_a_kernel_that_fails_is_an_error_and_not_the_end() -> None:
+    """One that is out of memory, in any of the threads that share its work, and one that nobody knows."""
+    fine = compilers.registered_on_cpu(PIECE.format(body="((float*)at[0])[i] = i"))
+    fails = compilers.registered_on_cpu(PIECE.format(body="if (i % 50 == 49) throw std::bad_alloc()"))
+    np.testing.assert_array_equal(call(fine, 1000), np.arange(1000))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="too little memory"):
+        call(fails, 1000)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="unknown nobody"):
+        call("nobody", 8)
+    np.testing.assert_array_equal(call(fine, 3), np.arange(3))
+    assert call(fine, 0).size == 0
 
 
 def test_a_library_is_loaded_from_where_it_is_kept(own_folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
