@@ -114,7 +114,7 @@ def after_memories(config: LantmConfig, memories: int) -> Callable[[], Any]:
 
 
 def contender(axis: str, size: int) -> tuple[Callable[[], Any], int, Work, bool]:
-    """What is timed, its steps, what they take at the least, and whether GPU kernels run it."""
+    """What is timed, its steps, what they take at the least, and whether kernels run it."""
     config = dataclasses.replace(PAPER, **{axis: size}) if axis in vars(PAPER) else PAPER
     served = choose_kernels("auto", config.access, config.cells, jnp.float32) is not None
     if axis == "memories":

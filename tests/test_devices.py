@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from lantm import devices
 from lantm.devices import device_mesh, use_all_cores, use_one_device
 from lantm.training import Experiment, RunFolder, train
 from lantm.weight_files import named_arrays
@@ -61,6 +62,28 @@ def test_devices_in_use_stay_as_they_are() -> None:
 def test_seeds_are_shared_out_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "local_devices", lambda backend=None: jax.devices() * 4)
     assert [device_mesh(seeds).size for seeds in (1, 2, 3, 4, 5, 6, 8)] == [1, 2, 3, 4, 1, 3, 4]
+
+
+@pytest.mark.parametrize(("largest", "kept"), [(2**31, 2**30), (2**25, 2**25), (0, None)])
+def test_memory_is_kept_as_far_as_the_c_library_lets_it(
+    monkeypatch: pytest.MonkeyPatch, largest: int, kept: int | None
+) -> None:
+    """An older glibc refuses thresholds of `mmap` above 32 MiB; refused after the other, it would stay at 128 KiB."""
+    mmap_threshold = -3  # M_MMAP_THRESHOLD
+    settings: dict[int, int] = {}
+
+    class Library:
+        @staticmethod
+        def mallopt(name: int, value: int) -> int:
+            if name == mmap_threshold and value > largest:
+                return 0
+            settings[name] = value
+            return 1
+
+    monkeypatch.setattr(devices.ctypes, "CDLL", lambda _: Library)
+    devices.keep_memory()
+    assert settings.get(mmap_threshold) == kept
+    assert len(settings) in (0, 2)
 
 
 def test_two_devices_share_the_seeds() -> None:

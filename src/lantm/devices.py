@@ -50,8 +50,9 @@ def keep_memory() -> None:
     trim_threshold, mmap_threshold = -1, -3  # their names in malloc.h
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
-        for name in (trim_threshold, mmap_threshold):
-            library.mallopt(name, 2**30)
+        # Before glibc 2.35, 32 MiB are the most. Without a threshold, setting the other would keep it at 128 KiB.
+        if library.mallopt(mmap_threshold, 2**30) or library.mallopt(mmap_threshold, 2**25):
+            library.mallopt(trim_threshold, 2**30)
 
 
 def current_device() -> jax.Device:

@@ -174,6 +174,24 @@ def test_all_that_is_served_on_a_cpu(geometry: str, weighting: str) -> None:
     assert_same(*(quick(jax.value_and_grad(partial(loss, backend)))(weights) for backend in ("kernel", "loops")))
 
 
+@pytest.mark.parametrize("backend", ["kernel", "emulated"])
+def test_problems_do_not_read_the_memories_of_others(backend: str) -> None:
+    """Nor do those that are to write more than there is room for: what they cannot write they cannot read."""
+    config = small_lantm()
+    weights, inputs, start, memory, window, schedule = prepared(config, length=6, capacity=6)
+    cut = jax.tree.map(lambda field: field[:, :4], memory)
+    other = cut._replace(vectors=cut.vectors.at[1].set(jnp.nan))
+
+    @quick
+    def hidden(memory: Any) -> Any:
+        given = (weights, inputs, start, memory, window, schedule)
+        return recur(config.access, config.policy, *given, backend).states.controller.hidden
+
+    expected, found = hidden(cut), hidden(other)
+    np.testing.assert_array_equal(found[:, 0], expected[:, 0])
+    assert np.isnan(found[:, 1]).any()
+
+
 def served_on_a_cpu(geometry: str) -> LantmConfig:
     return small_lantm(geometry=geometry)
 

@@ -46,6 +46,15 @@ def test_rows_of_a_table_and_their_gradient(steps: int) -> None:
     np.testing.assert_allclose(pull(pulled)[0], plain_pull(pulled)[0], rtol=1e-5, atol=1e-5)
 
 
+def test_symbols_that_are_none_read_nothing_elsewhere(compiled: bool) -> None:
+    """As JAX has it: those below zero count from the end, those that are too large read the last row."""
+    table, symbols = jnp.arange(20.0).reshape(5, 4), jnp.array([[0, -1, -5], [5, 10**9, -(10**9)]])
+    found, pull = jax.vjp(lambda table: look_up(table, symbols, jnp.asarray(2)), table)
+    np.testing.assert_array_equal(found, table[symbols])
+    if compiled:  # a row that was read has its gradient
+        np.testing.assert_array_equal(pull(jnp.ones((2, 3, 4)))[0][:, 0], [3, 0, 0, 0, 3])
+
+
 @pytest.mark.parametrize("mapped", [False, True])
 def test_a_linear_layer_and_its_gradients(steps: int, mapped: bool) -> None:
     weights = jax.random.normal(jax.random.key(0), (2, 6, 4)), jax.random.normal(jax.random.key(1), (2, 4))

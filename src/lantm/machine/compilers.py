@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 
 import jax
@@ -28,8 +29,10 @@ from lantm.program_cache import own_folder
 LAUNCH, RUN_ON_CPU, EMULATE = "lantm_launch", "lantm_run_on_cpu", "lantm_emulate"
 """The names under which XLA knows how kernels are started: on a GPU, on a CPU, and emulated on a CPU."""
 _LAUNCHER_LOCK = threading.Lock()
+_LIBRARY_LOCKS: dict[str, threading.Lock] = {}
 # With the vectors that this processor has; no formula asks for an error number or a trap.
-_FAST = ("-O3", "-fopenmp-simd", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+_NATIVE = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
+_FAST = ("-O3", "-fopenmp-simd", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", _NATIVE)
 
 
 @lru_cache
@@ -46,7 +49,7 @@ def c_compiler() -> str | None:
     """The command of this machine's C++ compiler: what the environment variable CXX says, or none if that is empty."""
     chosen = os.environ.get("CXX")
     names = ("c++", "g++", "clang++") if chosen is None else (chosen,)
-    return next((name for name in names if name and shutil.which(shlex.split(name)[0])), None)
+    return next((name for name in names if name.strip() and shutil.which(shlex.split(name)[0])), None)
 
 
 @lru_cache
@@ -72,9 +75,8 @@ def find_nvrtc() -> str | None:
 @lru_cache
 def no_c_compiler() -> str | None:
     """Why kernels cannot be compiled for a CPU here."""
-    if c_compiler() is None:
-        return "there is no C++ compiler: install one, such as g++"
     try:
+        shared_library("", *_FAST)  # not every compiler knows these options on every processor
         _launcher()
     except (LantmError, OSError) as error:
         return str(error)
@@ -96,17 +98,24 @@ def shared_library(text: str, *options: str) -> ctypes.CDLL:
         raise LantmError("there is no C++ compiler: install one, such as g++")
     options = (*options, *shlex.split(os.environ.get("CXXFLAGS", "")))
     library = _folder() / f"{_digest(' '.join([compiler, *options, text]))}.so"
-    if not library.exists():
-        with tempfile.TemporaryDirectory(prefix="lantm-") as work:
-            source, made = pathlib.Path(work, "kernel.cc"), pathlib.Path(work, "kernel.so")
-            source.write_text(text)
-            command = [*shlex.split(compiler), "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(made)]
-            ended = subprocess.run(command, capture_output=True, text=True)
-            if ended.returncode:
-                said = next((line for line in ended.stderr.splitlines() if "error" in line), ended.stderr.strip())
-                raise LantmError(f"{compiler} could not compile: {said}")
-            write_whole(library, made.read_bytes())
-    return ctypes.CDLL(str(library))
+    with _LIBRARY_LOCKS.setdefault(library.name, threading.Lock()):  # a second thread waits for what the first compiles
+        if not library.exists():
+            write_whole(library, _compiled_by(compiler, options, text))
+        return ctypes.CDLL(str(library))
+
+
+def _compiled_by(compiler: str, options: Sequence[str], text: str) -> bytes:
+    """C++ as a shared library."""
+    with tempfile.TemporaryDirectory(prefix="lantm-") as work:
+        source, made = pathlib.Path(work, "kernel.cc"), pathlib.Path(work, "kernel.so")
+        source.write_text(text)
+        command = [*shlex.split(compiler), "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(made)]
+        ended = subprocess.run(command, capture_output=True, text=True)
+        if ended.returncode or not made.exists():
+            said = next((line for line in ended.stderr.splitlines() if "error" in line), ended.stderr.strip())
+            remedy = "name another compiler in the environment variable CXX, or none: CXX="
+            raise LantmError(f"{compiler} could not compile: {said or 'it does not say why'}; {remedy}")
+        return made.read_bytes()
 
 
 def _launcher() -> ctypes.CDLL:
@@ -146,8 +155,7 @@ def registered(text: str, architecture: str) -> str:
 def registered_on_cpu(text: str) -> str:
     """The name under which a kernel can be run on a CPU."""
     name = _digest(text)
-    native = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
-    library = shared_library(text, *_FAST, native)
+    library = shared_library(text, *_FAST)
     _launcher().lantm_register_on_cpu(name.encode(), ctypes.cast(library.run_piece, ctypes.c_void_p))
     return name
 

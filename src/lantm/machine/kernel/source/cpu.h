@@ -45,7 +45,7 @@ inline Scaled scaled_exp(float x) {
   float shifted = x * 1.44269504f + shift, whole = shifted - shift;
   float r = x - whole * 0.693145752f - whole * 1.42860677e-6f;  // at most half of log 2; the two are log 2
   float rest = r * (1 + r * (0.5f + r * (1 / 6.0f + r * (1 / 24.0f + r * (1 / 120.0f + r * (1 / 720.0f + r / 5040.0f))))));
-  int32_t bits;
+  uint32_t bits;  // a shift of signed numbers may not overflow
   memcpy(&bits, &shifted, sizeof bits);
   bits = (bits + 127) << 23;
   Scaled found;

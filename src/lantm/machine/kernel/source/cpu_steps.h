@@ -73,6 +73,10 @@ static void sum_products(void** at, const int* sizes, int counted, int begin, in
   }
 }
 
+// Of a table with so many rows, the one that a symbol names, as JAX has it: symbols below zero count from the end, and those
+// that name none the row that is nearest.
+inline long row_of(int symbol, int rows) { return std::clamp(symbol < 0 ? symbol + rows : symbol, 0, rows - 1); }
+
 // The rows of a table that symbols name, for some problems: out[t][problem] = table[symbols[t][problem]].
 static void look_up(void** at, const int* sizes, int run, int begin, int count) {
   const int batch = sizes[0], time = sizes[1], columns = sizes[2], symbols_in_all = sizes[3], steps = ((const int*)at[0])[run];
@@ -81,7 +85,7 @@ static void look_up(void** at, const int* sizes, int run, int begin, int count) 
   real* out = (real*)at[3] + (long)run * time * batch * columns;
   for (int t = 0; t < steps; t++)
     for (long i = (long)t * batch + begin; i < (long)t * batch + begin + count; i++)
-      memcpy(out + i * columns, table + (long)symbols[i] * columns, columns * sizeof(real));
+      memcpy(out + i * columns, table + row_of(symbols[i], symbols_in_all) * columns, columns * sizeof(real));
 }
 
 // Some columns of the gradient of a table: the sums of the rows that were looked up.
@@ -93,7 +97,7 @@ static void sum_rows(void** at, const int* sizes, int run, int begin, int count)
   real* out = (real*)at[3] + (long)run * symbols_in_all * columns + begin;
   for (int symbol = 0; symbol < symbols_in_all; symbol++) memset(out + (long)symbol * columns, 0, count * sizeof(real));
   for (long row = 0; row < rows; row++) {
-    real* __restrict to = out + (long)symbols[row] * columns;
+    real* __restrict to = out + row_of(symbols[row], symbols_in_all) * columns;
     const real* __restrict own = from + row * columns;
     for (int i = 0; i < count; i++) to[i] += own[i];
   }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -75,6 +76,16 @@ ffi::Error Pack(ffi::RemainingArgs arguments, ffi::RemainingRets results, Arrays
   return ffi::Error::Success();
 }
 
+// What was registered under a name.
+template <class Found>
+ffi::Error Known(const std::map<std::string, Found>& all, std::string_view name, Found* found) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto known = all.find(std::string(name));
+  if (known == all.end()) return ffi::Error(ffi::ErrorCode::kNotFound, "lantm's kernel: unknown " + std::string(name));
+  *found = known->second;
+  return ffi::Error::Success();
+}
+
 typedef int (*Emulator)(int, void**, int, int, int, int, int, int, int);
 std::map<std::string, Emulator> emulators;
 
@@ -83,8 +94,10 @@ ffi::Error Emulate(ffi::RemainingArgs arguments, ffi::RemainingRets results, std
   Arrays arrays;
   size_t count;
   if (ffi::Error error = Pack(arguments, results, &arrays, &count); error.failure()) return error;
+  Emulator emulator;
+  if (ffi::Error error = Known(emulators, kernel, &emulator); error.failure()) return error;
   std::lock_guard<std::mutex> lock(mutex);  // it runs one block at a time
-  if (emulators[std::string(kernel)](backwards, arrays.at, (int)count, time, batch, slots, blocks, runs, shared))
+  if (emulator(backwards, arrays.at, (int)count, time, batch, slots, blocks, runs, shared))
     return ffi::Error(ffi::ErrorCode::kInternal, "lantm's kernel: threads wait for each other");
   return ffi::Error::Success();
 }
@@ -108,12 +121,19 @@ struct Work {
   std::mutex mutex;
   std::condition_variable ended;
   int done = 0;
+  bool failed = false;
 
   void Take() {
     for (int one; (one = next++) < all;) {
       int begin = one % per_run * at_once;
-      piece(kind, arrays.at, (int)count, sizes.data(), one / per_run, begin, std::min(at_once, items - begin));
+      bool well = true;
+      try {
+        piece(kind, arrays.at, (int)count, sizes.data(), one / per_run, begin, std::min(at_once, items - begin));
+      } catch (const std::exception&) {  // XLA's threads know nothing of exceptions: they would end the process
+        well = false;
+      }
       std::lock_guard<std::mutex> lock(mutex);
+      failed |= !well;
       if (++done == all) ended.notify_all();
     }
   }
@@ -123,10 +143,7 @@ ffi::Error RunOnCpu(ffi::ThreadPool pool, ffi::RemainingArgs arguments, ffi::Rem
                     int32_t kind, int32_t runs, int32_t items, ffi::Span<const int32_t> sizes) {
   auto work = std::make_shared<Work>();
   if (ffi::Error error = Pack(arguments, results, &work->arrays, &work->count); error.failure()) return error;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    work->piece = on_cpu[std::string(kernel)];
-  }
+  if (ffi::Error error = Known(on_cpu, kernel, &work->piece); error.failure()) return error;
   int threads = std::max(1, (int)pool.num_threads());
   int share = (runs * items + threads - 1) / threads;
   work->at_once = std::clamp((share + kLeastItems - 1) / kLeastItems * kLeastItems, kLeastItems, kMostItems);
@@ -139,6 +156,7 @@ ffi::Error RunOnCpu(ffi::ThreadPool pool, ffi::RemainingArgs arguments, ffi::Rem
   work->Take();
   std::unique_lock<std::mutex> lock(work->mutex);
   work->ended.wait(lock, [&] { return work->done == work->all; });
+  if (work->failed) return ffi::Error(ffi::ErrorCode::kResourceExhausted, "lantm's kernel: there is too little memory");
   return ffi::Error::Success();
 }
 

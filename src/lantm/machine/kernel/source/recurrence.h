@@ -49,8 +49,11 @@ struct Run {
     start.end = numbers[3];
   }
 
-  // Where a problem's own writing ends.
-  __device__ inline int limit(int problem) const { return ((const int*)arrays.at[1])[(long)index * arrays.batch + problem]; }
+  // Where a problem's own writing ends: what there is no room for is not written, and not read.
+  __device__ inline int limit(int problem) const {
+    int found = ((const int*)arrays.at[1])[(long)index * arrays.batch + problem];
+    return found < arrays.slots ? found : arrays.slots;
+  }
 
   // Its share of an array of so many numbers for each run.
   __device__ inline real* share(int which, long size) const { return (real*)arrays.at[which] + index * size; }
