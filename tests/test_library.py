@@ -265,6 +265,22 @@ def test_mistakes(task: str, settings: dict[str, Any], reason: str) -> None:
         lantm.train(task, **settings)
 
 
+def test_values_of_a_wrong_kind_are_refused_in_a_line() -> None:
+    """In a process of its own: here the annotations would be checked before."""
+    tries = {
+        "machine.solve(423)": "copy takes problems as text, not 423: put it into quotes",
+        "machine.trace(423)": "copy takes problems as text, not 423: put it into quotes",
+        "machine.scores(scales=2)": "scales is 2: give a sequence of whole numbers, as in scales=(4,)",
+        "machine.scores(lengths=4)": "lengths is 4: give a sequence of whole numbers, as in lengths=(4,)",
+        "machine.scores(lengths='4')": "lengths is '4': give a sequence of whole numbers, as in lengths=(4,)",
+    }
+    script = ["import lantm", "machine = lantm.load('copy')"]
+    for wrong in tries:
+        script += ["try:", f"    {wrong}", "except lantm.LantmError as error:", "    print(error)"]
+    said = subprocess.run([sys.executable, "-c", "\n".join(script)], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines() == list(tries.values())
+
+
 # Loading.
 
 

@@ -143,7 +143,7 @@ def test_a_class_in_the_current_folder(here: pathlib.Path) -> None:
         (".tasks:Copy", "cannot import the task '.tasks:Copy'"),
         ("lantm.tasks:make_task", "is not a Task: derive it from that class"),
         ("lantm.tasks:Lengths", "is not a Task: derive it from that class"),
-        ("lantm.tasks:Task", "cannot make the task 'lantm.tasks:Task'"),
+        ("lantm.tasks:Task", "cannot make the task 'lantm.tasks:Task': "),
     ],
 )
 def test_a_module_or_name_that_is_not_there(here: pathlib.Path, name: str, message: str) -> None:

@@ -1,4 +1,7 @@
-"""The exception for usage errors, and the warnings."""
+"""The exception for usage errors, the warnings, and what to say of a name that nobody knows."""
+
+import difflib
+from collections.abc import Iterable
 
 
 class LantmError(Exception):
@@ -18,3 +21,14 @@ class DamageWarning(LantmWarning):
 
 class SlowerWarning(LantmWarning):
     """What was asked for runs, but not by the fastest code there is."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """What there is instead of an unknown name, with the one that looks like it first.
+
+    >>> meant("epoch", ("epochs", "cells"))
+    "did you mean 'epochs'? known are epochs, cells"
+    """
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    return (f"did you mean {near[0]!r}? " if near else "") + f"known are {', '.join(known)}"

@@ -1,7 +1,6 @@
 """Geometries and tasks by name: built-in ones, and those of a user's module, which files name only where trusted."""
 
 import dataclasses
-import difflib
 import importlib
 import inspect
 import os
@@ -10,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, meant
 
 T = TypeVar("T")
 
@@ -77,10 +76,8 @@ class Registry(Generic[T]):
             return self._call(self._makers[name], name, options)
         if ":" in name:
             return self._make_from_module(name, options)
-        near = difflib.get_close_matches(name, self._makers, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        known = ", ".join(self._makers)
-        raise LantmError(f"unknown {self.kind} {name!r}: {hint}known are {known}, or name your own as module:Name")
+        known = meant(name, self._makers)
+        raise LantmError(f"unknown {self.kind} {name!r}: {known}, or name your own as module:Name")
 
     def name_of(self, made: T, ignored: tuple[str, ...] = ()) -> str:
         """The name that `make` makes an equal object of: a registered one or `module:Name`, with its options."""
@@ -125,7 +122,8 @@ class Registry(Generic[T]):
         try:
             return maker(**options)
         except (TypeError, ValueError, AttributeError) as error:
-            raise LantmError(f"cannot make the {self.kind} {name!r} with the options {options}: {error}") from error
+            given = f" with the options {options}" if options else ""
+            raise LantmError(f"cannot make the {self.kind} {name!r}{given}: {error}") from error
 
     def _make_from_module(self, name: str, options: dict[str, Any]) -> T:
         module_name, _, attribute = name.partition(":")

@@ -39,6 +39,13 @@ class Swapped(SequenceTask):
         return text[::-1]
 
 
+class LastFirst(Swapped):
+    """Takes the end of the array for the end of the input."""
+
+    def output(self, symbols, length):
+        return symbols[::-1]
+
+
 class Halfway(Translation):
     """Undoes half of an action."""
 
@@ -97,6 +104,11 @@ def test_a_geometry_and_its_laws() -> None:
 def test_a_weighting() -> None:
     assert broken(Cauchy()) == {}
     assert set(broken(Backwards())) == {"affinities fall with the distance"}
+
+
+def test_room_that_is_taken_for_input() -> None:
+    found = broken(LastFirst())["a problem does not depend on the room in its arrays"]
+    assert found == "length 7 in arrays for 7 and for 16 differ: only the first 7 of `symbols` are their input"
 
 
 def test_a_controller() -> None:

@@ -67,6 +67,7 @@ def test_a_complete_run_keeps_its_time_and_its_summary(lantm, copy_of_run: Calla
     folder.write_seconds(1234.0)
     folder.write_summary({"epoch": 6, "seconds": 1234.0, "date": "then"})
     said = lantm("train", "--resume", folder.path)
+    assert said.out.startswith("complete, and trained further with more --epochs: 4 seeds of lantm-invnorm on copy")
     assert "trained for 1234 s" in said.out
     assert (folder.seconds, folder.summary()["date"]) == (1234.0, "then")
 

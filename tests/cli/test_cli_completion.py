@@ -1,9 +1,11 @@
 """Completion: what bash offers for a line, and that all flags of all commands are offered."""
 
+import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -61,3 +63,22 @@ def test_the_scripts_of_other_shells(lantm) -> None:
     assert all(line.startswith("complete -c lantm ") for line in lines)
     said = lantm("completion", "tcsh")
     assert (said.status, said.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_what_the_help_says_to_type_works_in_a_new_home(lantm, tmp_path: pathlib.Path) -> None:
+    """No shell makes the folders of its completions by itself."""
+    lines = lantm("completion", "--help").out.splitlines()
+    typed = [line.strip() for line in lines if line.startswith("    ")]
+    assert len(typed) == 6
+    home, programs = tmp_path / "home", tmp_path / "programs"
+    home.mkdir()
+    programs.mkdir()
+    (programs / "lantm").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lantm "$@"\n')
+    (programs / "lantm").chmod(0o755)
+    around = {**os.environ, "HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}"}
+    subprocess.run(["bash", "-ec", "\n".join(typed)], env=around, check=True)
+    assert (home / ".local/share/bash-completion/completions/lantm").read_text() == lantm("completion", "bash").out
+    assert (home / ".config/fish/completions/lantm.fish").read_text() == lantm("completion", "fish").out
+    assert (home / ".lantm-completion").read_text() == lantm("completion", "zsh").out
+    assert (home / ".zshrc").read_text() == "source ~/.lantm-completion\n"

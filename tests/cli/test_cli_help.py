@@ -78,6 +78,7 @@ def test_info_counts_parameters(lantm) -> None:
     assert facts["parameters"] == sum(facts["by_part"].values())
     assert facts["parameters"] + sum(facts["paper_counts_besides"].values()) == 26105
     assert facts["trained_on_lengths"] == [2, 64]
+    assert "trained on lengths              2-64 " in lantm("info", "copy").out
     assert facts["recipe"] == "paper"
     answering = load("copy")
     assert facts["answered_by"]["parameters"] == answering.parameters != facts["parameters"]

@@ -117,6 +117,14 @@ def test_extras_that_are_not_there(refused, tmp_path: pathlib.Path, file, monkey
     assert "pip install ray" in refused("sweep", file, "--engine", "ray", "--out", tmp_path / "new")
 
 
+def test_the_help_shows_a_file_that_can_be_used(lantm, tmp_path: pathlib.Path) -> None:
+    shown = [line for line in lantm("sweep", "--help").out.split("positional")[0].splitlines() if line.startswith("  ")]
+    (tmp_path / "shown.toml").write_text("\n".join(shown))
+    said = lantm("sweep", tmp_path / "shown.toml", "--plan")
+    assert (said.status, said.err) == (0, "")
+    assert said.out == "32 points, 32 of them to be done, as 2 programs\n"
+
+
 def test_mistakes(refused: Callable[..., str], tmp_path: pathlib.Path, file: pathlib.Path) -> None:
     assert "give a sweep file, or --show FOLDER" in refused("sweep")
     assert "give a sweep file, or --show FOLDER" in refused("sweep", file, "--show", tmp_path)

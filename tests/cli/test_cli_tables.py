@@ -12,6 +12,7 @@ from lantm.evaluation import Measured, Perplexity, Scores
 from lantm.paper import preset
 from lantm.report import score_table
 from lantm.tasks import Lengths
+from lantm.trained import load, zoo
 from lantm.training import EpochReport, Experiment, Progress, score_row, score_rows
 
 EXPERIMENT = dataclasses.replace(preset("bigramFlip[unit=bigrams]", "lantm-invnorm"), seeds=128)
@@ -51,6 +52,24 @@ def test_hard_problems_take_two_lines_where_they_must() -> None:
     assert "…" not in file.getvalue()
     assert [line.split()[:2] for line in lines if "0.0781x" in line] == [["0.0781x", "10256"]]
     assert [line.split() for line in lines if "hard" in line] == [["hard"]]
+
+
+def test_the_list_of_the_zoo_fits(lantm) -> None:
+    """Names and scores are whole; what hard problems gave is in the line below a machine."""
+    lines = lantm("zoo").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if "…" in line]
+    assert all(name in "\n".join(lines) for name in zoo.names())
+    at = next(at for at, line in enumerate(lines) if line.split()[:1] == ["copy-lantm-softmax"])
+    machine, hard = lines[at].split(), lines[at + 1].split()
+    scores = {row["scale"]: row["coarse"] for row in load("copy-lantm-softmax").notes["scores"]}
+    assert [float(figure.split("/")[0]) for figure in machine[2:]] == pytest.approx(
+        [scores[f"{scale}x"] for scale in (1, 2, 4)], abs=0.05
+    )
+    assert hard[:2] == ["hard", "problems"]
+    assert [float(figure.split("/")[0]) for figure in hard[2:]] == pytest.approx(
+        [scores[f"{scale}x hard"] for scale in (1, 2, 4)], abs=0.05
+    )
 
 
 def test_a_table_of_perplexities_fits() -> None:

@@ -210,7 +210,7 @@ def test_settings_by_name() -> None:
     [
         ({}, "there is no task"),
         ({"task": 5}, "task is 5, which is not text"),
-        ({"task": "copy", "celsl": 3}, "lantm-invnorm has no setting 'celsl': known are task"),
+        ({"task": "copy", "celsl": 3}, "no setting 'celsl': did you mean 'cells'\\? known are task"),
         ({"task": "copy", "cells": "many"}, "cells is 'many'"),
         ({"task": "copy", "data": "nowhere"}, "there is no folder nowhere"),
         ({"task": "copy", "data": []}, "data is \\[\\], which is not the name of a folder"),

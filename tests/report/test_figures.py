@@ -227,6 +227,15 @@ def test_several_heads(tmp_path: pathlib.Path) -> None:
             assert_same_picture(gates.line(f"gate-{row}"), expected, equal=False)
 
 
+@pytest.mark.parametrize(("reads", "writes"), [(1, 1), (4, 1), (12, 12)])
+def test_names_of_gates_are_whole(reads: int, writes: int) -> None:
+    with style():
+        figure = draw_gates(wandering(12, reads=reads, writes=writes), "a machine", "somebody")
+        figure.draw_without_rendering()
+    starts = [axes.yaxis.label.get_window_extent().x0 for axes in figure.axes]
+    assert 0 <= min(starts) < 0.05 * figure.bbox.width
+
+
 def test_where_the_answer_begins(tmp_path: pathlib.Path) -> None:
     recording = wandering(20)
     gates = drawn(recording, tmp_path, "gates")

@@ -253,7 +253,7 @@ def test_any_answer_can_be_shown(task: Task, data: st.DataObject) -> None:
         ("double", "-5", "double cannot read '-5' as a number"),
         ("double", "٣", "double cannot read '٣' as a number"),
         ("addition", "423", "addition needs two numbers, not '423': write them as '423 + 94'"),
-        ("addition", "423 +", "addition cannot read '' as a number"),
+        ("addition", "423 +", "addition needs two numbers, not '423 +': write them as '423 + 94'"),
         ("addition", "1 + 2 + 3", "addition cannot read '2 + 3' as a number"),
         ("oddFirst", "abc", "oddFirst has no problems of length 3: use a multiple of 2, as 2 or 4"),
         ("repeatCopy", "hello", "repeatCopy cannot read 'hello': write how many times, from 1 on, and a text, as in"),

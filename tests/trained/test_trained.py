@@ -44,6 +44,14 @@ def test_one_seed_alone_is_as_it_was_among_others(trained) -> None:
         run.seed(4)
     with pytest.raises(LantmError, match="there is no seed 4"):
         run.solve("ab", seed=4)
+    with pytest.raises(LantmError, match="there is no seed 0: the run has seed 3 alone"):
+        alone.seed(0)
+
+
+def test_it_is_shown_in_one_line(trained) -> None:
+    run = dataclasses.replace(trained.machines, name="runs/copy")
+    assert repr(run) == "<runs/copy: lantm-invnorm on copy, recipe paper, seeds 0 to 3, epoch 6>"
+    assert "seed 2, epoch 6" in repr(run.seed(2))
 
 
 def test_a_member_has_its_own_rate(trained) -> None:

@@ -104,4 +104,7 @@ def _same_in_any_room(task: Task, length: int, longest: int) -> Finding:
     steps = int(tight.steps)
     same = int(roomy.steps) == steps and (tight.inputs[:steps] == roomy.inputs[:steps]).all()
     same = same and (tight.targets[:steps] == roomy.targets[:steps]).all()
-    return Finding(_ROOM, 4, None if same else f"length {length} in arrays for {length} and for {longest} differ")
+    differ = f"length {length} in arrays for {length} and for {longest} differ"
+    if isinstance(task, SizedTask):  # others lay out their problems themselves
+        differ += f": only the first {task.input_size(length)} of `symbols` are their input"
+    return Finding(_ROOM, 4, None if same else differ)

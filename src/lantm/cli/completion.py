@@ -26,11 +26,22 @@ Shell = Literal["bash", "zsh", "fish"]
 class Arguments:
     """Print a script by which a shell completes commands, flags, their choices and the names of machines.
 
-    bash: lantm completion bash > ~/.local/share/bash-completion/completions/lantm
+    For bash, where the package bash-completion is installed:
 
-    zsh: lantm completion zsh > ~/.lantm-completion, and in ~/.zshrc: source ~/.lantm-completion
+        mkdir -p ~/.local/share/bash-completion/completions
+        lantm completion bash > ~/.local/share/bash-completion/completions/lantm
 
-    fish: lantm completion fish > ~/.config/fish/completions/lantm.fish
+    For zsh:
+
+        lantm completion zsh > ~/.lantm-completion
+        echo "source ~/.lantm-completion" >> ~/.zshrc
+
+    For fish:
+
+        mkdir -p ~/.config/fish/completions
+        lantm completion fish > ~/.config/fish/completions/lantm.fish
+
+    Shells that are started from then on complete.
     """
 
     shell: Annotated[tyro.conf.Positional[Shell], tyro.conf.arg(metavar="{bash,zsh,fish}")]
@@ -88,7 +99,7 @@ def _flags_of(form: Any) -> Iterator[Flag]:
         kind, marks = _unwrapped(hints[field.name])
         given = next((mark.name for mark in marks if getattr(mark, "name", None)), field.name)
         flag = f"--{given.replace('_', '-')}"
-        records = set(CONFIGS.values()) if isinstance(kind, TypeVar) else (kind,)
+        records = tuple(dict.fromkeys(CONFIGS.values())) if isinstance(kind, TypeVar) else (kind,)
         if all(dataclasses.is_dataclass(record) for record in records):
             for record in records:
                 yield from _flags_of(record)

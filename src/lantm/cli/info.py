@@ -60,6 +60,8 @@ def main(arguments: list[str]) -> int:
     for name, value in facts.items():
         if isinstance(value, dict):
             value = ", ".join(f"{part} {_shown(one)}" for part, one in value.items())
+        elif isinstance(value, tuple):  # from, to
+            value = "-".join(map(str, value))
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
         table.add_row(name.replace("_", " "), escape(_shown(value)))
@@ -94,7 +96,7 @@ def _trained(name: str, data: pathlib.Path | None, trust: bool) -> dict[str, Any
     lengths = machines.source.train_lengths
     return {
         "task": experiment.task,
-        "trained_on_lengths": [lengths.smallest, lengths.largest],
+        "trained_on_lengths": (lengths.smallest, lengths.largest),
         "model": experiment.model,
         "parameters": account(experiment.machine, machines.source.vocabulary).ours,
         "recipe": experiment.recipe_name,
@@ -116,7 +118,7 @@ def _parameters(task_name: str, model: ModelName, recipe: str) -> dict[str, Any]
     count = account(experiment.machine, vocabulary)
     facts = {
         "task": task_name,
-        "trained_on_lengths": [lengths.smallest, lengths.largest],
+        "trained_on_lengths": (lengths.smallest, lengths.largest),
         "vocabulary": vocabulary,
         "model": model,
         "recipe": recipe,

@@ -39,9 +39,13 @@ def required(default: Any, field: str) -> Any:
 
 
 def described(form: Any, *more: str) -> str:
-    """The docstring of a command's dataclass, with further lines, as one paragraph per line."""
+    """The docstring of a command's dataclass, with further lines, as one paragraph per line; examples are indented."""
     paragraphs = inspect.cleandoc((get_origin(form) or form).__doc__).split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (*paragraphs, *more))
+    return "\n\n".join(
+        # What is to be typed or copied keeps its lines.
+        paragraph if paragraph.startswith(" ") else " ".join(paragraph.split())
+        for paragraph in (*paragraphs, *more)
+    )
 
 
 def published(command: str, arguments: Sequence[str], run: str | None = None) -> str:

@@ -26,7 +26,12 @@ class Arguments:
     names of the flags of `lantm train` (task, model, recipe, geometry, learning_rate, epochs, cells, ...); seeds,
     scales, problems and pack stand above them:
 
-    seeds = 8;  [experiment] recipe = "robust";  [grid] task = ["copy", "reverse"]  learning_rate = [0.01, 0.02]
+        seeds = 8
+        [experiment]
+        recipe = "robust"
+        [grid]
+        task = ["copy", "reverse"]
+        learning_rate = [0.01, 0.02]
 
     All of it is checked before anything starts. Points that differ in seed or learning rate only are trained as
     one program. Every point leaves a record in the folder; rerun to do what is missing or has failed.

@@ -189,9 +189,11 @@ def _train(
     console = Console(stderr=as_json)
     starts = f", {experiment.recipe.starts} starts each," if experiment.recipe.starts > 1 else ""
     seeds = "1 seed" if experiment.seeds == 1 else f"{experiment.seeds} seeds"
+    complete = resume and folder.summary().get("epoch") == experiment.recipe.epochs
+    begins = "complete, and trained further with more --epochs:" if complete else "training"
     say(
         console,
-        f"training {seeds}{starts} of {experiment.model} on {experiment.task}, "
+        f"{begins} {seeds}{starts} of {experiment.model} on {experiment.task}, "
         f"recipe {experiment.recipe_name}, into {folder.path}",
     )
     if isinstance(source, Text):

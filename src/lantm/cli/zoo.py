@@ -18,6 +18,8 @@ from lantm.report import plain_table
 from lantm.trained import Trained, load_file, promote, usual_name, zoo
 from lantm.weight_files import SUFFIX
 
+HARD = " hard"  # ends the labels of scores on hard problems
+
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
@@ -101,15 +103,16 @@ def _figures(row: dict[str, Any]) -> str:
 
 
 def _table(machines: list[Trained]) -> Table:
-    scales = list(dict.fromkeys(row["scale"] for machine in machines for row in machine.notes.get("scores", [])))
+    """Hard problems have a line of their own: all scores of a machine in one line are wider than a terminal."""
+    labels = dict.fromkeys(row["scale"] for machine in machines for row in machine.notes.get("scores", []))
+    scales = list(dict.fromkeys(label.removesuffix(HARD) for label in labels))
     table = plain_table("machines of the zoo: coarse/fine in percent, on fresh problems; of texts, perplexities")
-    for name in ("name", "recipe", *scales):
+    table.add_column("name", overflow="fold")
+    for name in ("recipe", *scales):
         table.add_column(name, no_wrap=True)
     for machine in machines:
-        by_scale = {row["scale"]: _figures(row) for row in machine.notes.get("scores", [])}
-        table.add_row(
-            machine.name,
-            machine.experiment.recipe_name,
-            *(by_scale.get(scale, "") for scale in scales),
-        )
+        figures = {row["scale"]: _figures(row) for row in machine.notes.get("scores", [])}
+        table.add_row(machine.name, machine.experiment.recipe_name, *(figures.get(scale, "") for scale in scales))
+        if any(label.endswith(HARD) for label in figures):
+            table.add_row("  hard problems", "", *(figures.get(f"{scale}{HARD}", "") for scale in scales))
     return table

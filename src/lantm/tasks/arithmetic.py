@@ -158,8 +158,8 @@ class Addition(NumberTask):
         return {name: functools.partial(_draw_pair, pair) for name, pair in PAIRS.items()}
 
     def _read_numbers(self, text: str) -> tuple[str, str]:
-        left, plus, right = text.partition("+")
-        if not plus:
+        left, _, right = text.partition("+")
+        if not (left.strip() and right.strip()):
             raise LantmError(f"addition needs two numbers, not {reprlib.repr(text)}: write them as '423 + 94'")
         return self.read_number(left), self.read_number(right)
 

@@ -3,8 +3,9 @@
 from lantm.trained.further import initial_weights, preset_model, switched
 from lantm.trained.loading import load, load_file, load_run
 from lantm.trained.promotion import promote
+from lantm.trained.scored_at import lengths_or_parts
 from lantm.trained.solution import Solution
-from lantm.trained.trained import Trained, Which, lengths_or_parts, usual_name
+from lantm.trained.trained import Trained, Which, usual_name
 
 __all__ = [
     "Solution",

@@ -11,7 +11,8 @@ from lantm.evaluation import best_seed, choosing, reporting
 from lantm.provenance import provenance
 from lantm.trained import zoo
 from lantm.trained.loading import load_file
-from lantm.trained.trained import Trained, lengths_or_parts, usual_name
+from lantm.trained.scored_at import lengths_or_parts
+from lantm.trained.trained import Trained, usual_name
 from lantm.training import score_rows
 from lantm.weight_files import SUFFIX
 

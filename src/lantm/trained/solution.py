@@ -8,6 +8,7 @@ import numpy as np
 from lantm.batch import Batch
 from lantm.compiling import compiled_quickly
 from lantm.devices import on_cpu
+from lantm.errors import LantmError
 from lantm.evaluation import Prediction, predict
 from lantm.evaluation.answer import LONG
 from lantm.machine import Backend, Model
@@ -55,9 +56,16 @@ def _answered(model: Model, batch: Batch) -> Prediction:
     return prediction
 
 
+def encoded(source: Source, problem: str) -> Batch:
+    """The batch of a problem, as a person writes it."""
+    if not isinstance(problem, str):
+        raise LantmError(f"{source.name} takes problems as text, not {problem!r}: put it into quotes")
+    return source.encode(problem)
+
+
 def solve(model: Model, source: Source, problem: str) -> Solution:
     """Runs a machine on a problem, as a person writes it."""
-    batch = source.encode(problem)
+    batch = encoded(source, problem)
     given = jax.device_get(_answered(model, batch))
     asked = given.mask[:, 0]
     symbols, targets = given.predicted[asked, 0].tolist(), given.targets[asked, 0].tolist()

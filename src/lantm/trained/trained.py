@@ -30,17 +30,17 @@ from lantm.evaluation import (
     from_best,
     record,
     reporting,
-    side_by_side,
 )
 from lantm.evaluation.budget import Share, at_once, check_fits, run_size
-from lantm.evaluation.examiner import BATCH, PARTS
+from lantm.evaluation.examiner import BATCH
 from lantm.files import file_name
 from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model, parameter_count
 from lantm.randomness import RECORD, seed_key
-from lantm.tasks import Lengths, Source, Task, Text
+from lantm.tasks import Source, Task, Text
 from lantm.tasks.base import LONGEST
-from lantm.trained.solution import Solution, solve
+from lantm.trained.scored_at import lengths_or_parts
+from lantm.trained.solution import Solution, encoded, solve
 from lantm.trained.verifying import verify_machine
 from lantm.training import Experiment, History, Learner, Result, RunFolder
 from lantm.training.origin import finite_weights
@@ -48,7 +48,7 @@ from lantm.training.origin import finite_weights
 Which = Literal["best", "last"]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Trained:
     """The trained machines of one or more seeds. Methods that need one machine use that of the best seed."""
 
@@ -115,6 +115,12 @@ class Trained:
             history=result.history,
             complete=result.complete,
         )
+
+    def __repr__(self) -> str:
+        """One line, for notebooks: all the weights and curves would fill pages."""
+        made, last = self.experiment, self.seeds[-1]
+        seeds = f"seed {last}" if made.seeds == 1 else f"seeds {self.seeds[0]} to {last}"
+        return f"<{self.name}: {made.model} on {made.task}, recipe {made.recipe_name}, {seeds}, epoch {self.epoch}>"
 
     # Which machine.
 
@@ -210,8 +216,9 @@ class Trained:
 
         The problem is one that a person wrote, a batch, or by default a random one.
         """
-        batch = self.source.encode(problem) if isinstance(problem, str) else problem
-        return record(self.model(seed, which), self.problem() if batch is None else batch, 0, read_weights)
+        drawn = self.problem() if problem is None else problem
+        batch = drawn if isinstance(drawn, Batch) else encoded(self.source, drawn)
+        return record(self.model(seed, which), batch, 0, read_weights)
 
     def scores(
         self,
@@ -226,9 +233,10 @@ class Trained:
     ) -> dict[str, Measured]:
         """The figures of every seed on fresh problems, by label.
 
-        For a task these are scores at multiples of the training lengths (1x, 2x) or at exact lengths; for a text, the
-        perplexities of validation and test. Another `draw` gives other problems; `task` scores on another task of the
-        same symbols; `hard` also scores hard problems (1x hard, 2x hard), whose scores have `kinds`.
+        For a task these are scores at multiples of the training lengths (1x, 2x) or at exact lengths, whose labels are
+        multiples of the longest (0.5x); for a text, the perplexities of validation and test. Another `draw` gives
+        other problems; `task` scores on another task of the same symbols; `hard` also scores hard problems (1x hard,
+        2x hard), whose scores have `kinds`.
         """
         source = task or self.source
         examiner = self.examiner(source, lengths_or_parts(source, scales, lengths, hard), batch_size)
@@ -295,26 +303,3 @@ class Trained:
 def usual_name(experiment: Experiment) -> str:
     """The default name of machines: their task and their model."""
     return file_name(f"{experiment.task}-{experiment.model}")
-
-
-def lengths_or_parts(
-    source: Source, scales: Sequence[int] = (), lengths: Sequence[int] = (), hard: bool = False
-) -> dict[str, Any]:
-    """What to test at, by label: lengths of a task, on hard problems too if asked, or the parts of a text."""
-    if isinstance(source, Text):
-        if scales or lengths or hard:
-            raise LantmError("a text has no lengths to score at: leave out --scales, --lengths and --hard")
-        return dict(PARTS)
-    assert isinstance(source, Task)
-    if hard and not source.hard_kinds:
-        raise LantmError(f"{source.name} has no hard problems: leave out --hard, or let the task define hard_draws")
-    scales = scales or (() if lengths else source.usual_scales)
-    tests = {f"{scale}x": source.lengths_at(scale) for scale in scales}
-    for length in lengths:
-        source.check_length(length)
-        share = length / source.train_lengths.largest
-        tests[f"{share:.3g}x"] = Lengths(length, length, source.train_lengths.stride)
-    longest = max(one.largest for one in tests.values())
-    if longest > LONGEST:
-        raise LantmError(f"the longest length is {longest}: ask for lengths up to {LONGEST:,}")
-    return side_by_side(tests, tests if hard else {})

@@ -217,9 +217,9 @@ class Experiment:
     def seed_index(self, seed: int) -> int:
         """The index of a seed among those that are trained."""
         if seed not in self.seed_numbers:
-            raise LantmError(
-                f"there is no seed {seed}: the run has {self.seed_numbers.start} to {self.seed_numbers.stop - 1}"
-            )
+            first, last = self.seed_numbers[0], self.seed_numbers[-1]
+            there = f"{first} to {last}" if self.seeds > 1 else f"seed {first} alone"
+            raise LantmError(f"there is no seed {seed}: the run has {there}")
         return seed - self.first_seed
 
     def to_json(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, meant
 from lantm.paper.presets.by_name import preset
 from lantm.training import Experiment, ModelName, TextFiles
 
@@ -36,8 +36,8 @@ def make_experiment(settings: Mapping[str, Any]) -> Experiment:
         elif name in _OWN:
             made[name] = value
         else:
-            known = ", ".join([*NAMES, *_OWN, *_OF_TEXT, *made["machine"], *made["recipe"]])
-            raise LantmError(f"{names['model']} has no setting {name!r}: known are {known}")
+            known = [*NAMES, *_OWN, *_OF_TEXT, *made["machine"], *made["recipe"]]
+            raise LantmError(f"{names['model']} has no setting {name!r}: {meant(name, known)}")
     if not isinstance(text.get("data", ""), str | os.PathLike):
         raise LantmError(f"data is {text['data']!r}, which is not the name of a folder")
     if "data" in text:

@@ -28,7 +28,7 @@ def draw_gates(recording: Recording, title: str, subtitle: str) -> "Figure":
     figure = new_figure(height=1.0 + each * len(rows))
     heading(figure, title, f"{subtitle}; 1 takes the new key or action, 0 keeps the head's own")
     width, height = figure.get_size_inches()
-    left = 0.95 if heads.keys.shape[1] == 2 else 1.1
+    left = 0.36 + 0.073 * max(len(name) for name, _, _ in rows)  # letters of 9 points
     steps = np.arange(recording.steps)
     for row, (name, colour, gate) in enumerate(rows):
         bottom = 0.42 + each * (len(rows) - 1 - row)
