@@ -34,8 +34,7 @@ class Pane {
       element("div", { class: "head" }, this.machineChoice, this.problemChoice, this.verdict),
       element("div", { class: "desk" }, this.ask.root, this.whatIf.root),
       this.tape.root,
-      this.words,
-      this.settled,
+      element("div", { class: "said" }, this.words, this.settled),
       this.charts,
     );
     this.machineChoice.addEventListener("change", () => this.chooseMachine(Number(this.machineChoice.value)));
