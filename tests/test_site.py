@@ -42,6 +42,12 @@ def test_files_of_the_repository_are_copied(site: ModuleType) -> None:
         site.linked("[a](../examples/nothing.py)", docs)
 
 
+def test_a_page_is_called_by_its_title(site: ModuleType) -> None:
+    text = "[exact.md](exact.md#what-ends-it) [docs/pages.md](pages.md) [here](pages.md) [exact.md](pages.md)"
+    expected = "[Exact answers](exact.md#what-ends-it) [Pages](pages.md) [here](pages.md) [exact.md](pages.md)"
+    assert site.linked(text, site.ROOT / "docs") == expected
+
+
 def test_a_notebook_is_a_page(site: ModuleType, tmp_path: pathlib.Path) -> None:
     cells = [{"cell_type": "markdown", "source": ["# T\n", "see [b](b.ipynb)"]}, {"cell_type": "code", "source": ["1"]}]
     cells[1]["outputs"] = [{"output_type": "execute_result", "data": {"text/plain": ["1"]}}]

@@ -67,6 +67,9 @@ NAVIGATION = {
     "Reference": {"Names": "reference.md", "Commands": "commands.md", "Changes": "changes.md"},
 }
 
+# By page: a link that is called by the page's file has its title on the site.
+TITLES = {page: title for group in NAVIGATION.values() if isinstance(group, dict) for title, page in group.items()}
+
 CONFIGURATION = {
     "site_name": "lantm",
     "docs_dir": SOURCE.name,
@@ -185,7 +188,7 @@ def as_page(path: pathlib.Path) -> str:
 
 
 def linked(text: str, folder: pathlib.Path) -> str:
-    """A page whose links lead to pages of the site; files of the repository that it names are copied."""
+    """A page whose links lead to pages of the site, by title; files of the repository that it names are copied."""
     up = "../" * (len(folder.relative_to(ROOT / "docs").parts))
 
     def copied(found: re.Match[str]) -> str:
@@ -198,6 +201,8 @@ def linked(text: str, folder: pathlib.Path) -> str:
         return f"]({up}files/{found[1]})"
 
     text = re.sub(rf"\]\((?:\.\./)+((?:{FOLDERS})/[^)#\s]+|CITATION\.cff)\)", copied, text)
+    called = r"\[(?:docs/)?([\w-]+\.md)\](\(\1[^)\s]*\))"
+    text = re.sub(called, lambda found: f"[{TITLES.get(found[1], found[1])}]{found[2]}", text)
     return re.sub(r"(?<!as a notebook)\]\((\S+)\.ipynb\)", r"](\1.md)", text)
 
 

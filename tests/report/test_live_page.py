@@ -178,6 +178,56 @@ def test_a_long_problem_is_worked_on_between_frames(open_page: Open) -> None:
     assert answered(page)[:-1][::-1].lstrip("0") == str(left + right)
 
 
+def test_what_is_shown_first_does_not_depend_on_how_fast_it_is_known(open_page: Open) -> None:
+    """A long sum is not known at once: when it is, the page shows the middle of the answer, as of a short one."""
+    left = "123456789" * 60
+    task = lantm.load("addition")
+    problem = written_problem(task.source, f"{left} + {left}")
+    page = open_page(viewer_page("sums", "", [exhibit(Machine("sums", task.source, task.model(), [problem]))], [0], 0))
+    assert page.text("output") == "step 0 of 1622 · input 0/1080", "it is seen at work"
+    finished(page)
+    assert page.text("output") == "step 1352 of 1622 · answer 272/542"
+    page.page.locator("select.problem").select_option(index=0)
+    page.press("ArrowRight")
+    finished(page)
+    assert page.text("output") == "step 1 of 1622 · input 1/1080", "somebody had chosen a step"
+
+
+def test_another_task_begins_at_its_answer(open_page: Open) -> None:
+    page = open_page(view("copy", "reverse", "addition"))
+    page.press("ArrowRight")
+    assert page.text("output") == "step 10 of 11 · answer 5/6"
+    page.page.locator("select.machine").select_option(index=1)
+    page.page.locator(".words", has_text="“h”, right").wait_for()
+    assert page.text("output") == "step 10 of 11 · answer 5/6", "the same problem, the same step"
+    page.page.locator("select.machine").select_option(index=2)
+    page.page.locator(".order:visible").wait_for()
+    page.settle()
+    assert page.text("output") == "step 7 of 8 · answer 3/4"
+
+
+def test_somebody_who_watches_can_step(open_page: Open) -> None:
+    """Keys and the scrubber move what plays: it goes on from there, and the end is the end."""
+    page = open_page(view("addition"))
+    problem = f"{'12345' * 40} + {'67890' * 40}"
+    ask(page, problem)
+    assert page.page.evaluate("document.activeElement.className") == "play", "keys are the player's"
+    finished(page)
+    page.press("a")
+    page.page.wait_for_timeout(100)
+    assert "answer" in page.text("output")
+    assert page.text(".play") == "❚❚"
+    page.press("End")
+    page.page.wait_for_timeout(100)
+    assert (page.text("output"), page.text(".play")) == ("step 602 of 602 · answer 202/202", "▶")
+    page.press(" ", "ArrowRight")
+    page.page.locator("#time").fill("602")
+    page.page.wait_for_timeout(100)
+    assert (page.text("output"), page.text(".play")) == ("step 602 of 602 · answer 202/202", "▶")
+    ask(page, "12 + é")
+    assert page.page.evaluate("document.activeElement.className") == "problem-text", "it is to be mended"
+
+
 def test_curves_grow_while_the_machine_works(open_page: Open) -> None:
     """Every frame draws the steps since the last one: all anew, a thousand digits would come to a standstill."""
     page = open_page(view("addition"))

@@ -15,6 +15,7 @@ from screens import WINDOWS, accessibility_faults, faults
 from lantm.errors import LantmError
 from lantm.evaluation import Scores, record
 from lantm.report.pages import run_report
+from lantm.report.pages.document import json_in_html
 from lantm.report.pages.run_report import report_lengths, report_page, try_report, write_report
 from lantm.report.pages.viewer import sampled_problems, usual_lengths
 from lantm.tasks import Lengths, make_task
@@ -125,6 +126,18 @@ def test_charts_are_legible_on_a_telephone(open_page: Callable[..., Opened], tex
 
 
 @needs_node
+def test_a_single_test_is_seen(open_page: Callable[..., Opened], text: str) -> None:
+    """A run that was tested once has points where others have curves."""
+    data = page_data(text)
+    before = json_in_html(data)
+    for test in data["tests"]:
+        test["epochs"], test["coarse"] = test["epochs"][:1], [curve[:1] for curve in test["coarse"]]
+    page = open_page(text.replace(before, json_in_html(data)))
+    chart = page.page.locator("svg.chart").nth(3)
+    assert chart.locator("circle.dot").count() == len(data["seeds"])
+    assert chart.locator("circle.dot.best").is_visible()
+
+
 def test_there_is_no_half_of_an_epoch() -> None:
     body = "return given.map(([low, high]) => ticks(low, high, { whole: true }));"
     assert in_node(body, [[2, 4], [0.9, 1.1], [1, 6]], ["charts.js"]) == [[2, 3, 4], [1], [1, 2, 3, 4, 5, 6]]

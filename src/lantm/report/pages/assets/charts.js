@@ -87,9 +87,9 @@ function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
   for (const one of series) {
     const kind = `line ${one.colour}${one.faint ? " faint" : ""}${one.wide ? " wide" : ""}`;
     root.append(shape("path", { d: path(one.x, one.y), class: kind }));
-    if (one.dots) for (const [at, value] of one.y.entries()) root.append(shape("circle", { cx: px(one.x[at]), cy: py(value), r: 3, class: `dot ${one.colour}` }));
+    if (one.dots || one.x.length === 1) for (const [at, value] of one.y.entries()) root.append(shape("circle", { cx: px(one.x[at]), cy: py(value), r: 3, class: `dot ${one.colour}` }));
   }
-  for (const { from, label } of marks) root.append(shape("text", { x: px(from) + 4, y: height - bottom - 6, class: "mark-name" }, label));
+  for (const { from, label } of marks) root.append(shape("text", { x: px(from), y: top - 4 }, label)); // above all curves
   return withPointer(root, series.filter((one) => one.name), { px, x, y, width, top, foot: height - bottom });
 }
 

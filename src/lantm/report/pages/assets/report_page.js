@@ -160,7 +160,7 @@ function settings(data) {
     }
     return element("div", { class: "card" }, element("h3", {}, name), table);
   });
-  return element("div", { class: "groups" }, ...groups);
+  return section("Settings", element("p", { class: "quiet" }, "Bold: not the default."), element("div", { class: "groups" }, ...groups));
 }
 
 function facts(data) {
@@ -198,7 +198,7 @@ function reportPage() {
   const viewer = new Viewer(holder, data, data.machines.map((_, index) => index));
   const title = data.machines.length > 1 ? "The best and the worst machine, and why" : "The machine, and why";
   const bar = element("div", { class: "bar" }, legend(data.machines), help);
-  body.append(section(title, reasons(viewer), bar, holder), section("Settings", settings(data)));
+  body.append(section(title, reasons(viewer), bar, holder), settings(data));
   listenToKeys(viewer, holder);
 }
 

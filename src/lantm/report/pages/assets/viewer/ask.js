@@ -1,8 +1,8 @@
 // The problem that somebody types, or has drawn, for a machine that runs in the page.
 
 class Ask {
-  /** `ask(problem)` is told the problem; `task` of the machine is set by `show`. */
-  constructor(ask) {
+  /** `ask(problem)` is told the problem, `leave()` that typing is over; `task` of the machine is set by `show`. */
+  constructor(ask, leave) {
     this.ask = ask;
     this.text = element("input", { type: "text", class: "problem-text", spellcheck: "false", autocomplete: "off" });
     this.length = element("input", { type: "number", class: "problem-length", min: 1, value: 8 });
@@ -20,7 +20,7 @@ class Ask {
     );
     this.root.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.submit(this.text.value);
+      if (this.submit(this.text.value)) leave();
     });
     this.random.addEventListener("click", () => this.draw());
   }
@@ -58,14 +58,17 @@ class Ask {
     this.submit(TASKS[this.task.name].draw(asked, this.task, Math.random));
   }
 
+  /** Whether the problem can be read. */
   submit(text) {
     try {
       const problem = ownProblem(text, this.task);
       this.text.value = text;
       this.refusal.textContent = "";
       this.ask(problem);
+      return true;
     } catch (error) {
       this.refusal.textContent = `${error.message}.`;
+      return false;
     }
   }
 }

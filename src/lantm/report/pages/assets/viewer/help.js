@@ -74,6 +74,12 @@ function helpDialog() {
     element(
       "p",
       {},
+      "The ring in the colour of the text is around the memory that the shown symbol came from most; lines lead to all " +
+        "that was read. ∎ ends an answer; <s> and </s> are the start and the end of the input.",
+    ),
+    element(
+      "p",
+      {},
       "A machine that runs in this page takes problems of yours: type one and press enter. Drag a head in the key space " +
         "off its way and play on to see whether it finds back; under “What if” heads stop settling and gates are held.",
     ),

@@ -231,27 +231,34 @@ class KeySpace {
     };
     const written = (value, unit) => value.toFixed(Math.max(0, -Math.floor(Math.log10(unit))));
     const [across, up] = [rounded(sx), rounded(sy)];
+    const numbers = [];
     context.strokeStyle = Theme.colour("line", 0.7);
-    context.fillStyle = Theme.colour("quiet");
-    context.font = `11px ${SANS}`;
     context.lineWidth = 1;
-    context.textBaseline = "alphabetic";
-    context.textAlign = "center";
     context.beginPath();
     for (let k = Math.ceil((cx - width / 2 / sx) / across); k * across < cx + width / 2 / sx; k++) {
       const x = Math.round(width / 2 + (k * across - cx) * sx) + 0.5;
       context.moveTo(x, 0);
       context.lineTo(x, height);
-      if (x > 40 && x < width - 12) context.fillText(written(k * across, across), x, height - 5);
+      if (x > 40 && x < width - 12) numbers.push([written(k * across, across), x, height - 5, "center"]);
     }
-    context.textAlign = "left";
     for (let k = Math.ceil((cy - height / 2 / sy) / up); k * up < cy + height / 2 / sy; k++) {
       const y = Math.round(height / 2 - (k * up - cy) * sy) + 0.5;
       context.moveTo(0, y);
       context.lineTo(width, y);
-      if (y > 24 && y < height - 18) context.fillText(written(k * up, up), 4, y - 3);
+      if (y > 24 && y < height - 18) numbers.push([written(k * up, up), 4, y - 3, "left"]);
     }
     context.stroke();
+    context.font = `11px ${SANS}`;
+    context.textBaseline = "alphabetic";
+    context.fillStyle = Theme.colour("quiet");
+    context.strokeStyle = Theme.colour("card"); // a rim, for no line to cross a number
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    for (const [number, x, y, align] of numbers) {
+      context.textAlign = align;
+      context.strokeText(number, x, y);
+      context.fillText(number, x, y);
+    }
     const [label, other] = this.scene.space.labels;
     context.textAlign = "right";
     if (label) context.fillText(`${label} →`, width - 8, height - 20);

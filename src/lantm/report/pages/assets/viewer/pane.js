@@ -15,7 +15,10 @@ class Pane {
     this.lens = new KeySpace(point, "here", push);
     this.timeline = new Timeline(point);
     this.whatIf = new WhatIf(() => this.load(), (head, direction) => this.pushBy(head, direction));
-    this.ask = new Ask((problem) => this.askedFor(problem));
+    this.ask = new Ask(
+      (problem) => this.askedFor(problem),
+      () => viewer.play.focus({ preventScroll: true }), // where keys are the player's, and no keyboard covers a screen
+    );
     this.machineChoice = element("select", { class: "machine", "aria-label": "Machine", title: "Which machine" });
     machines.forEach((machine, index) => this.machineChoice.append(element("option", { value: index }, machine.name)));
     this.problemChoice = element("select", { class: "problem", "aria-label": "Problem", title: "Which problem" });
@@ -31,8 +34,7 @@ class Pane {
       element("div", { class: "head" }, this.machineChoice, this.problemChoice, this.verdict),
       element("div", { class: "desk" }, this.ask.root, this.whatIf.root),
       this.tape.root,
-      this.words,
-      this.settled,
+      element("div", { class: "said" }, this.words, this.settled),
       this.charts,
     );
     this.machineChoice.addEventListener("change", () => this.chooseMachine(Number(this.machineChoice.value)));
@@ -81,7 +83,9 @@ class Pane {
       this.running = ready;
     }
     this.whatIf.show(this.running);
-    this.chooseProblem(same < 0 ? Math.min(first, this.problems.length - 1) : same);
+    const chosen = same < 0 ? Math.min(first, this.problems.length - 1) : same;
+    if (before && String(this.problems[chosen].inputs) !== String(before.inputs)) this.viewer.step = null;
+    this.chooseProblem(chosen);
   }
 
   /** A problem that was typed for another machine; one of another task may not be able to read it. */
@@ -89,7 +93,7 @@ class Pane {
     try {
       this.problems.push(ownProblem(text, this.typed));
     } catch {
-      this.viewer.step = null;
+      // One of its own is shown.
     }
   }
 
@@ -172,7 +176,7 @@ class Pane {
         this.viewer.draw();
       }
       if (!scene.done) requestAnimationFrame(slice);
-      else this.viewer.whenShown();
+      else this.viewer.worked(this);
     };
     requestAnimationFrame(slice);
   }

@@ -7,6 +7,7 @@ class Viewer {
     this.spaces = spaces;
     this.first = first;
     this.step = null; // until there is a scene
+    this.waiting = null; // for the end of this scene's work
     this.epoch = 0;
     this.hover = null;
     this.whenShown = () => {};
@@ -42,10 +43,7 @@ class Viewer {
     this.trainingParts = [element("span"), training, this.training, this.trainingText];
     this.controls.append(...this.trainingParts);
     root.append(this.controls, this.panesRoot);
-    this.time.addEventListener("input", () => {
-      this.goTo(Number(this.time.value));
-      if (this.playing) this.setPlaying(true); // it goes on from there
-    });
+    this.time.addEventListener("input", () => this.seek(Number(this.time.value)));
     this.training.addEventListener("input", () => this.goToEpoch(Number(this.training.value)));
     this.play.addEventListener("click", () => this.setPlaying(!this.playing));
   }
@@ -102,14 +100,21 @@ class Viewer {
   }
 
   goTo(step) {
+    this.waiting = null;
     this.step = clamp(step, 0, this.steps - 1);
     this.draw();
+  }
+
+  /** Somebody chose a step: playing goes on from there, and is over at the last. */
+  seek(step) {
+    this.goTo(step);
+    if (this.playing) this.setPlaying(this.step < this.steps - 1);
   }
 
   /** To the start of the answer, or to its first mistake. */
   jump(where) {
     const found = this.panes.flatMap(({ scene }) => (scene ? [where(scene)] : [])).filter((step) => step !== null);
-    if (found.length) this.goTo(Math.min(...found));
+    if (found.length) this.seek(Math.min(...found));
   }
 
   setPlaying(playing) {
@@ -136,7 +141,7 @@ class Viewer {
   point(pane, focus, kept) {
     if (focus && kept) {
       this.setPlaying(false);
-      this.step = focus.step;
+      this.goTo(focus.step);
     }
     this.hover = focus;
     this.draw();
@@ -145,10 +150,23 @@ class Viewer {
   shown(pane) {
     if (!this.panes || !this.panes.includes(pane)) return;
     this.setRanges();
-    // Begin where there is something to see: at the first mistake, or in the middle of the answer.
-    const { answer, answerSize, firstMistake } = pane.scene;
-    if (this.step === null && pane.scene.known < pane.scene.steps) this.step = 0; // it is seen at work
-    this.step = Math.min(this.step ?? answer + (firstMistake ?? Math.floor(answerSize / 2)), this.steps - 1);
+    if (this.step === null) this.begin(pane.scene);
+    this.step = Math.min(this.step, this.steps - 1);
+    this.whenShown();
+    this.draw();
+  }
+
+  /** Where there is something to see: at the first mistake, or in the middle of the answer, once it is known. */
+  begin(scene) {
+    const { answer, answerSize, firstMistake } = scene;
+    const known = scene.known === scene.steps;
+    this.waiting = known ? null : scene;
+    this.step = known ? answer + (firstMistake ?? Math.floor(answerSize / 2)) : 0;
+  }
+
+  /** A machine that was seen at work is done. */
+  worked(pane) {
+    if (this.waiting === pane.scene) this.begin(pane.scene);
     this.whenShown();
     this.draw();
   }
@@ -213,12 +231,12 @@ class Viewer {
     const far = event.shiftKey ? 10 : 1;
     const epochs = this.epochs;
     const actions = {
-      ArrowRight: () => this.goTo(this.step + far),
-      ArrowLeft: () => this.goTo(this.step - far),
+      ArrowRight: () => this.seek(this.step + far),
+      ArrowLeft: () => this.seek(this.step - far),
       ArrowUp: () => this.goToEpoch(epochs.indexOf(this.epoch) + far),
       ArrowDown: () => this.goToEpoch(epochs.indexOf(this.epoch) - far),
-      Home: () => this.goTo(0),
-      End: () => this.goTo(this.steps - 1),
+      Home: () => this.seek(0),
+      End: () => this.seek(this.steps - 1),
       " ": () => this.setPlaying(!this.playing),
       a: () => this.jump((scene) => scene.answer),
       m: () => this.jump((scene) => (scene.firstMistake === null ? null : scene.answer + scene.firstMistake)),

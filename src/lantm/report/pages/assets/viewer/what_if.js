@@ -94,7 +94,7 @@ class WhatIf {
       button.addEventListener("click", () => this.pushBy(Number(which.value), direction));
       return button;
     });
-    return element("div", { class: "push" }, element("span", {}, "In the shown step, push"), which, ...buttons, element("span", { class: "quiet" }, "or drag it"));
+    return element("div", { class: "push" }, element("span", {}, "In the shown step, push"), which, element("span", { class: "arrows" }, ...buttons), element("span", { class: "quiet" }, "or drag it"));
   }
 
   /** What is done, in words. */
