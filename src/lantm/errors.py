@@ -1,4 +1,18 @@
-"""The exception for usage errors, and the warnings."""
+"""The exception for usage errors, the warnings, and what of a text may be shown to a person."""
+
+import re
+
+# What terminals obey; not tabs and line breaks, nor the letters of any script.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """A text without control characters, which a file of somebody else's may have for your terminal.
+
+    >>> printable("a\\x1b[2Jb"), printable("née\\n")
+    ('a?[2Jb', 'née\\n')
+    """
+    return _CONTROLS.sub("?", text)
 
 
 class LantmError(Exception):

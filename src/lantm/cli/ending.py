@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, printable
 from lantm.registry import MODULES
 
 USAGE, INTERRUPTED, CLOSED = 2, 130, 141  # as shells have the last two
@@ -78,5 +78,5 @@ def _users_code(error: BaseException) -> str | None:
 
 def _say(reason: str, status: int = USAGE) -> int:
     with contextlib.suppress(OSError, ValueError):  # who has closed this too is told nothing
-        print(f"lantm: {' '.join(reason.split())}", file=sys.stderr)
+        print(f"lantm: {printable(' '.join(reason.split()))}", file=sys.stderr)
     return status

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
-from lantm.errors import LantmError
+from lantm.errors import LantmError, printable
 from lantm.evaluation.examiner import check_problems
 from lantm.files import check_folder
 from lantm.report import plain_table
@@ -108,8 +109,8 @@ def _table(machines: list[Trained]) -> Table:
     for machine in machines:
         by_scale = {row["scale"]: _figures(row) for row in machine.notes.get("scores", [])}
         table.add_row(
-            machine.name,
-            machine.experiment.recipe_name,
+            escape(printable(machine.name)),
+            escape(printable(machine.experiment.recipe_name)),
             *(by_scale.get(scale, "") for scale in scales),
         )
     return table
