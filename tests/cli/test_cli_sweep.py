@@ -117,6 +117,19 @@ def test_extras_that_are_not_there(refused, tmp_path: pathlib.Path, file, monkey
     assert "pip install ray" in refused("sweep", file, "--engine", "ray", "--out", tmp_path / "new")
 
 
+def test_what_cannot_be_trained_or_written_is_known_before(refused, file: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    file = file.with_suffix(".json")
+    file.write_text(json.dumps({"experiment": {"task": "copy", "cells": 200_000}}))
+    assert "this training would take" in refused("sweep", "--plan", file)
+    assert "this training would take" in refused("sweep", file, "--out", tmp_path / "out")
+    file.write_text(json.dumps({"experiment": {"task": "copy"}, "problems": 10_000_001}))
+    assert "give a whole number from 1 to 10,000,000" in refused("sweep", "--plan", file)
+    file.write_text(json.dumps({"experiment": {"task": "copy"}}))
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert "is a link to what is not there" in refused("sweep", "--plan", file, "--out", tmp_path / "link")
+    assert "is a file; give the name of a folder" in refused("sweep", file, "--out", file)
+
+
 def test_mistakes(refused: Callable[..., str], tmp_path: pathlib.Path, file: pathlib.Path) -> None:
     assert "give a sweep file, or --show FOLDER" in refused("sweep")
     assert "give a sweep file, or --show FOLDER" in refused("sweep", file, "--show", tmp_path)
