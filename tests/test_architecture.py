@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "randomness": set(),
     "devices": set(),
     "compiling": {"devices"},
+    "shapes": {"errors"},
     "program_cache": set(),
     "files": {"errors"},
     "records": {"errors"},
@@ -34,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "geometry": {"errors", "registry"},
     "tasks": {"batch", "compiling", "errors", "registry"},
     "machine": {"batch", "devices", "errors", "files", "geometry", "program_cache", "records", "registry"},
-    "evaluation": {"batch", "compiling", "devices", "errors", "geometry", "machine", "randomness", "tasks"},
+    "evaluation": {"batch", "compiling", "devices", "errors", "geometry", "machine", "randomness", "shapes", "tasks"},
     "training": {
         *(
             "batch",
@@ -48,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
             "randomness",
             "records",
             "registry",
+            "shapes",
         ),
         "weight_files",
         *("evaluation", "machine", "tasks"),
@@ -61,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
         *("batch", "errors", "files", "randomness", "weight_files"),
         *("evaluation", "geometry", "machine", "tasks", "trained", "training"),
     },
-    "paper": {"errors", "machine", "tasks", "training"},
+    "paper": {"errors", "machine", "shapes", "tasks", "training"},
     "grids": {
         *("devices", "errors", "files", "interrupt", "locks", "provenance", "randomness", "records", "registry"),
         *("evaluation", "machine", "paper", "report", "tasks", "trained", "training"),

@@ -140,5 +140,24 @@ entry()
 """
 
 
-def test_ctrl_c_before_a_command_begins() -> None:
-    assert ended(signal.SIGINT, BEFORE_THE_COMMAND) == (130, "lantm: interrupted")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_a_command_begins(number: signal.Signals) -> None:
+    assert ended(number, BEFORE_THE_COMMAND) == (130, "lantm: interrupted")
+
+
+WITHIN_A_COMMAND = """
+import sys, time
+import lantm.cli.info
+def main(words):
+    print("stuck", flush=True)
+    time.sleep(60)
+lantm.cli.info.main = main
+sys.argv = ["lantm", "info"]
+from lantm.cli import entry
+entry()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_a_command_that_has_no_handler_of_its_own(number: signal.Signals) -> None:
+    assert ended(number, WITHIN_A_COMMAND) == (130, "lantm: interrupted")

@@ -206,3 +206,18 @@ def test_nothing_is_written_through_the_links_of_a_folder(
     assert said.status == 2
     assert f"{pathlib.Path(name).name} there is a link to {other}; remove the link" in said.err
     assert other.read_text() == "precious"
+
+
+def test_a_file_does_not_speak_to_the_terminal(lantm, stranger, trained, tmp_path: pathlib.Path) -> None:
+    """Nor has it a mark-up of its own in our tables."""
+    path = stranger("file", "task")
+    notes = {
+        "experiment": trained.machines.best.experiment.to_json() | {"recipe_name": "\x1b[31mred[/nope]"},
+        "trained": {"device": "\x1b]0;title\x07", "\x9b2J": "[/nope]"},
+        "scores": [],
+    }
+    weight_files.save(path, trained.machines.best.model(), notes)
+    for words in ("info", "zoo --shelf", "solve"):
+        said = lantm(*command(words, path)) if words != "solve" else lantm("solve", path, "\x1b[31m")
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", said.out + said.err), words
+        assert ("red[/nope]" in said.out) == (words != "solve")

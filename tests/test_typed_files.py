@@ -3,6 +3,7 @@
 import contextlib
 import json
 import pathlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,29 @@ def test_sizes_that_no_computer_has(machine, trained) -> None:
         path = machine({"experiment": {**experiment, "machine": {**experiment["machine"], "cells": cells}}})
         with pytest.raises(LantmError, match=said):
             load_file(path)
+
+
+HUGE = [("cells", 2**40), ("read_heads", 2**40), ("geometry", "translation-99999999999")]
+
+
+@pytest.mark.parametrize(("field", "value"), HUGE)
+def test_what_counts_with_more_than_32_bits_is_one_line(
+    lantm, machine, copy_of_run, trained, tmp_path: pathlib.Path, field: str, value: object
+) -> None:
+    """JAX would warn of it in two more."""
+    experiment = trained.machines.best.experiment.to_json()
+    experiment["machine"][field] = value
+    path, run = machine({"experiment": experiment}), copy_of_run().path
+    stored = json.loads((run / "experiment.json").read_text())
+    stored["experiment"]["machine"][field] = value
+    (run / "experiment.json").write_text(json.dumps(stored))
+    sweep = tmp_path / "sweep.json"
+    sweep.write_text(json.dumps({"experiment": {"task": "copy", field: value}}))
+    for words in (["info", path], ["info", run], ["train", "--resume", run], ["sweep", "--plan", sweep]):
+        said = lantm(*words)
+        assert said.status == 2, words
+        assert said.err.count("\n") == 1
+        assert re.search("no computer has memory for a machine of these sizes|another (kind|experiment)", said.err)
 
 
 def test_lists_of_scores(lantm, machine, tmp_path: pathlib.Path) -> None:

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 GRACE = 1.4
 """Seconds from the signal until the process is ended, for which the main thread may save and say goodbye itself."""
@@ -60,8 +61,7 @@ def interruptible(
         yield lambda: asked
     finally:
         _ending.afterwards = said_before
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _put_back(before)
 
 
 @contextlib.contextmanager
@@ -125,27 +125,32 @@ def ended_at_once() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, lambda *_: _end()) for number in heard}
+    before = _heard_by(lambda *_: _end())
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _put_back(before)
 
 
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
-    """Within, Ctrl-C raises KeyboardInterrupt, unless it is ignored: for what has something to put away."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Within, Ctrl-C and SIGTERM raise KeyboardInterrupt, unless ignored: for what has something to put away."""
+    before = _heard_by(signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        _put_back(before)
+
+
+def _heard_by(handler: Callable[[int, FrameType | None], object]) -> dict[signal.Signals, Any]:
+    """Has the signals that are not ignored handled so; the handlers before."""
+    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    return {number: signal.signal(number, handler) for number in heard}
+
+
+def _put_back(handlers: dict[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 _only_one_ends = threading.Lock()

@@ -36,6 +36,26 @@ def study(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> S
     return small
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--scales 1000000000", "ask for lengths up to 1,000,000"),
+        ("--problems 10000001", "give a whole number from 1 to 10,000,000"),
+        ("--seeds 1000000000", "this training would take"),
+        ("--out link", "link: it is a link to what is not there"),
+        ("--runs pipe", "pipe: it is a pipe; give the name of a folder"),
+    ],
+)
+def test_what_cannot_be_done_is_known_before(
+    refused, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, words: str, said: str
+) -> None:
+    """Of a table whose training would come first, and take long."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    assert said in refused("reproduce", "sequences", *words.split())
+
+
 def test_a_table_and_its_file(lantm, study: Study, tmp_path: pathlib.Path) -> None:
     said = lantm("reproduce", "small", "--problems", 32, "--commit", "abc123")
     os.environ.pop("LANTM_COMMIT")

@@ -125,6 +125,19 @@ def test_the_help_shows_a_file_that_can_be_used(lantm, tmp_path: pathlib.Path) -
     assert said.out == "32 points, 32 of them to be done, as 2 programs\n"
 
 
+def test_what_cannot_be_trained_or_written_is_known_before(refused, file: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    file = file.with_suffix(".json")
+    file.write_text(json.dumps({"experiment": {"task": "copy", "cells": 200_000}}))
+    assert "this training would take" in refused("sweep", "--plan", file)
+    assert "this training would take" in refused("sweep", file, "--out", tmp_path / "out")
+    file.write_text(json.dumps({"experiment": {"task": "copy"}, "problems": 10_000_001}))
+    assert "give a whole number from 1 to 10,000,000" in refused("sweep", "--plan", file)
+    file.write_text(json.dumps({"experiment": {"task": "copy"}}))
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert "is a link to what is not there" in refused("sweep", "--plan", file, "--out", tmp_path / "link")
+    assert "is a file; give the name of a folder" in refused("sweep", file, "--out", file)
+
+
 def test_mistakes(refused: Callable[..., str], tmp_path: pathlib.Path, file: pathlib.Path) -> None:
     assert "give a sweep file, or --show FOLDER" in refused("sweep")
     assert "give a sweep file, or --show FOLDER" in refused("sweep", file, "--show", tmp_path)

@@ -148,6 +148,13 @@ def test_limits_that_make_no_sense_are_refused(limit: int, drop: int) -> None:
         _ = LantmConfig(memory_limit=limit, memory_drop=drop).policy
 
 
+def test_a_limit_that_cannot_be_counted_to() -> None:
+    """A file may have it, and a program would overflow."""
+    with pytest.raises(LantmError, match=r"memory_limit is 2147483648: give a whole number up to 2,147,483,647"):
+        _ = LantmConfig(memory_limit=2**31).policy
+    assert LantmConfig(memory_limit=2**31 - 1).policy == DropOldest(2**31 - 1, 60)
+
+
 def test_no_limit_is_no_forgetting() -> None:
     assert LantmConfig().policy == Grow()
     assert LantmConfig(memory_limit=100).policy == DropOldest(100, 60)

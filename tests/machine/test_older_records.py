@@ -72,6 +72,12 @@ def test_an_option_beside_a_weighting_of_ones_own_is_refused() -> None:
         LantmConfig.upgrade({"weighting": "module:Name", "power": 2.0})
 
 
+@pytest.mark.parametrize("weighting", [["invnorm"], {}, None])
+def test_a_weighting_that_is_no_name_is_refused(weighting: Any) -> None:
+    with pytest.raises(LantmError, match="power is no longer a field"):
+        LantmConfig.upgrade({"weighting": weighting, "power": 2.0})
+
+
 def test_lstms() -> None:
     assert LstmConfig.upgrade({"decoder": "shared", "layers": 2}) == {"layers": 2}
     with pytest.raises(LantmError, match="decoder is 'separate'"):

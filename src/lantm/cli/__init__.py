@@ -50,8 +50,9 @@ def entry() -> None:
     """The entry point of the installed script."""
     import signal
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and is not ignored
-        signal.signal(signal.SIGINT, _end)
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) is usual:  # and is not ignored
+            signal.signal(number, _end)
     from lantm.cli.process import run_and_exit
 
     run_and_exit()

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 
+from lantm.cli.printable import printable
 from lantm.errors import LantmError
 from lantm.registry import MODULES
 
@@ -78,5 +79,5 @@ def _users_code(error: BaseException) -> str | None:
 
 def _say(reason: str, status: int = USAGE) -> int:
     with contextlib.suppress(OSError, ValueError):  # who has closed this too is told nothing
-        print(f"lantm: {' '.join(reason.split())}", file=sys.stderr)
+        print(f"lantm: {printable(' '.join(reason.split()))}", file=sys.stderr)
     return status

@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rich.console import Console
 
@@ -12,6 +12,8 @@ from lantm.errors import LantmError
 from lantm.grids import Engine, Event, GridFolder, InProcess, Job
 from lantm.grids.engine import Tell
 from lantm.interrupt import interruptible
+from lantm.tasks import Source
+from lantm.training import check_budget
 
 EngineName = Literal["local", "ray"]
 
@@ -47,6 +49,18 @@ def check_minutes(minutes: float | None) -> None:
     """Raises a `LantmError` unless the time limit is positive."""
     if minutes is not None and not minutes > 0:
         raise LantmError(f"minutes is {minutes}: give a number above 0")
+
+
+def check_memory(jobs: Sequence[Job], engine: Engine) -> None:
+    """Raises a `LantmError` if this computer is to train what does not fit into it, before it trains anything."""
+    if not isinstance(engine, InProcess):  # others may have more
+        return
+    sources: dict[Any, Source] = {}
+    for one in (job.experiment for job in jobs):
+        learnt = (one.task, one.lengths, one.text, one.recipe.batch_size, one.recipe.steps)
+        if learnt not in sources:  # a text is read once
+            sources[learnt] = one.source()
+        check_budget(one, sources[learnt])
 
 
 def do_jobs(

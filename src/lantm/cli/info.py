@@ -12,6 +12,7 @@ from rich.table import Table
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
+from lantm.cli.printable import printable
 from lantm.geometry import GEOMETRIES
 from lantm.paper import MODELS, PAPER_MODELS, RECIPES, account, preset
 from lantm.tasks import TASKS, Lengths, make_task
@@ -64,7 +65,7 @@ def main(arguments: list[str]) -> int:
             value = "-".join(map(str, value))
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
-        table.add_row(name.replace("_", " "), escape(_shown(value)))
+        table.add_row(name.replace("_", " "), escape(printable(_shown(value))))
     Console().print(table, highlight=False)
     return 0
 

@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from lantm.cli.heartbeat import doing
+from lantm.cli.printable import printable
 
 AnyDisplay = TypeVar("AnyDisplay", bound="Display")
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:
-    """Prints a line for people, without markup and without line breaks."""
-    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+    """Prints a line for people, without markup, line breaks and control characters."""
+    console.print(printable(line), style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextlib.contextmanager

@@ -11,11 +11,13 @@ import tyro
 from rich.console import Console
 
 from lantm.cli import reproduce_all
-from lantm.cli.grid_work import EngineName, Outcome, check_minutes, do_jobs, make_engine
+from lantm.cli.grid_work import EngineName, Outcome, check_memory, check_minutes, do_jobs, make_engine
 from lantm.cli.heartbeat import doing
 from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import described, parse, published
 from lantm.errors import LantmError
+from lantm.evaluation.examiner import check_problems
+from lantm.files import check_folder
 from lantm.grids import Cell, GridFolder, Request, from_zoo
 from lantm.grids.engine import Tell
 from lantm.grids.studies import STUDIES
@@ -117,6 +119,8 @@ def _results(chosen: Arguments) -> pathlib.Path:
 def _reproduced(cells: list[Cell], chosen: Arguments, console: Console) -> tuple[dict[str, Any], Outcome]:
     """The results of all cells by key: stored ones are used, the others are trained."""
     folder, whole = GridFolder(chosen.runs, _results(chosen)), chosen.study == ALL
+    for path in (folder.path, folder.records):  # before anything is trained
+        check_folder(path)
     engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)
     if chosen.again:
         for cell in cells:
@@ -127,6 +131,7 @@ def _reproduced(cells: list[Cell], chosen: Arguments, console: Console) -> tuple
         folder.check_run(cell.run_name, cell.experiment)
     if not missing:
         return stored, Outcome([], [])
+    check_memory(missing, engine)
     with contextlib.ExitStack() as stack:
         stack.enter_context(folder.locked())
         folder.asked_to_stop(False)
@@ -154,8 +159,7 @@ def _asked(chosen: Arguments, arguments: list[str]) -> Request:
         raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)} and {ALL}")
     if request.recipe not in RECIPES:
         raise LantmError(f"unknown recipe {request.recipe!r}: known are {', '.join(RECIPES)}")
-    if request.problems < 1:
-        raise LantmError(f"problems is {request.problems}: give a whole number from 1 on")
+    check_problems(request.problems)
     check_minutes(chosen.minutes)
     if request.quick:
         request = dataclasses.replace(request, problems=min(request.problems, 320))

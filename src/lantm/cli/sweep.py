@@ -9,7 +9,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.grid_display import show_summary
-from lantm.cli.grid_work import EngineName, check_minutes, do_jobs, make_engine
+from lantm.cli.grid_work import EngineName, check_memory, check_minutes, do_jobs, make_engine
 from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import parse
 from lantm.errors import LantmError
@@ -85,11 +85,13 @@ def main(arguments: list[str]) -> int:
     points = sweep.points()
     folder = GridFolder(chosen.out or pathlib.Path("runs") / chosen.file.stem)
     engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)
+    folder.check()
+    groups = missing(folder, points, sweep.pack)
+    check_memory(groups, engine)
     if chosen.plan:
-        say(console, _plan(points, missing(folder, points, sweep.pack)))
+        say(console, _plan(points, groups))
         return 0
     again = f"{program()} {shlex.join(['sweep', *arguments])}"
-    folder.check()
     with folder.locked():
         folder.begin(sweep.to_json(), again)
         groups = missing(folder, points, sweep.pack)

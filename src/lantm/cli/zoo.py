@@ -6,11 +6,13 @@ from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
+from lantm.cli.printable import printable
 from lantm.errors import LantmError
 from lantm.evaluation.examiner import check_problems
 from lantm.files import check_folder
@@ -112,7 +114,8 @@ def _table(machines: list[Trained]) -> Table:
         table.add_column(name, no_wrap=True)
     for machine in machines:
         figures = {row["scale"]: _figures(row) for row in machine.notes.get("scores", [])}
-        table.add_row(machine.name, machine.experiment.recipe_name, *(figures.get(scale, "") for scale in scales))
+        names = (escape(printable(machine.name)), escape(printable(machine.experiment.recipe_name)))
+        table.add_row(*names, *(figures.get(scale, "") for scale in scales))
         if any(label.endswith(HARD) for label in figures):
             table.add_row("  hard problems", "", *(figures.get(f"{scale}{HARD}", "") for scale in scales))
     return table

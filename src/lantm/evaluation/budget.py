@@ -14,6 +14,7 @@ from lantm.errors import LantmError
 from lantm.evaluation.answer import LONG
 from lantm.machine import Config
 from lantm.randomness import INITIALISE, seed_key
+from lantm.shapes import shapes_of
 
 # Numbers that are kept per step and output of a matrix: while learning, its value and its gradient.
 LEARNING, ANSWERING = 2, 1
@@ -36,10 +37,7 @@ def size_of(shapes: Any) -> int:
 
 def model_shapes(machine: Config, vocabulary: int) -> Any:
     """The shapes of a model, without building it."""
-    try:
-        return jax.eval_shape(lambda: machine.build(vocabulary, seed_key(0, INITIALISE)))
-    except OverflowError as error:
-        raise LantmError("no computer has memory for a machine of these sizes: lower --cells and the like") from error
+    return shapes_of(lambda: machine.build(vocabulary, seed_key(0, INITIALISE)))
 
 
 def run_size(model: Any, problems: int, steps: int, kept: int = ANSWERING) -> int:

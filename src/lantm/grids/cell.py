@@ -11,7 +11,7 @@ import numpy as np
 
 from lantm.errors import LantmError
 from lantm.evaluation import SOLVED, Measured, ProblemExaminer, best_seed, choosing, reporting
-from lantm.evaluation.examiner import BATCH
+from lantm.evaluation.examiner import BATCH, check_problems
 from lantm.files import file_name
 from lantm.grids.comparison import beside_the_paper
 from lantm.grids.folder import GridFolder, Record, same_training
@@ -90,7 +90,9 @@ class Cell(Job):
     def check(self) -> None:
         """Raises a `LantmError` if it cannot be trained or scored."""
         source = self.experiment.source()
+        check_problems(self.request.problems)
         if isinstance(source, Task):
+            lengths_or_parts(source, self.scales, hard=self.hard)
             for scale in self.scales:
                 source.check_length(source.lengths_at(scale).largest)
 

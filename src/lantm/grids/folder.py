@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lantm.errors import LantmError
-from lantm.files import read_json_object, write_json, write_whole
+from lantm.files import check_folder, read_json_object, write_json, write_whole
 from lantm.locks import LOCK_FILES, locked
 from lantm.provenance import provenance
 from lantm.registry import Trust
@@ -42,6 +42,7 @@ class GridFolder:
 
     def check(self) -> None:
         """Raises a `LantmError` if the folder has files that do not belong to a grid."""
+        check_folder(self.path)
         try:
             others = {path.name for path in self.path.iterdir()} - LOCK_FILES
         except FileNotFoundError:

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lantm.errors import LantmError
+from lantm.evaluation.examiner import check_problems
 from lantm.files import check_file
 from lantm.grids.point import Point, Scoring
 from lantm.machine import Config
@@ -64,9 +65,9 @@ class Sweep:
     """The largest number of machines that share a program."""
 
     def __post_init__(self) -> None:
-        for name in ("problems", "pack"):
-            if not 1 <= getattr(self, name) < 2**31:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+        check_problems(self.problems)
+        if not 1 <= self.pack < 2**31:
+            raise LantmError(f"pack is {self.pack}: give a whole number from 1 on")
         if not self.scales or len(set(self.scales)) < len(self.scales):
             raise LantmError(f"scales are {list(self.scales)}: give whole numbers from 1 on, each once, at least one")
 

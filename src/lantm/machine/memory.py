@@ -68,6 +68,10 @@ class Grow(Policy):
         return Window(jnp.broadcast_to(start.first, jnp.shape(written)), start.end + written)
 
 
+LARGEST_MEMORY = 2**31 - 1
+"""The most memories that can be counted: programs are compiled with 32 bits."""
+
+
 class DropOldest(Policy):
     """A memory filled to `limit` loses its `drop` oldest vectors: for continuous use (language modelling)."""
 
@@ -80,6 +84,8 @@ class DropOldest(Policy):
                 f"a memory of {self.limit} cannot drop its oldest {self.drop}: "
                 "give 0 < drop <= limit (the paper's are 60 and 100)"
             )
+        if self.limit > LARGEST_MEMORY:
+            raise LantmError(f"memory_limit is {self.limit}: give a whole number up to {LARGEST_MEMORY:,}")
 
     def window(self, start: Window, written: Int[Array, "*times"]) -> Window:
         surplus = start.end - start.first + written - self.limit

@@ -29,7 +29,7 @@ def with_weighting_options(values: Mapping[str, Any]) -> dict[str, Any]:
     weighting = values.get("weighting", "invnorm")
     if rest.keys() == values.keys():
         return rest
-    if weighting not in _OPTIONS:
+    if not isinstance(weighting, str) or weighting not in _OPTIONS:
         raise LantmError(f"{min(names & values.keys())} is no longer a field: make it an option of the weighting")
     options = {
         name: values[name]

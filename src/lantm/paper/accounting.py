@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from lantm.machine import Config, LantmConfig, LstmConfig
+from lantm.shapes import shapes_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Account:
 
 def account(config: Config, vocabulary: int) -> Account:
     """Counts the parameters of a configuration without building it; the paper has no peers to count differently."""
-    model: Any = jax.eval_shape(lambda: config.build(vocabulary, jax.random.key(0)))
+    model: Any = shapes_of(lambda: config.build(vocabulary, jax.random.key(0)))
     parts = {name: sum(leaf.size for leaf in jax.tree.leaves(part)) for name, part in model.parts.items()}
     if not model.learns_start:
         parts["start"] = 0

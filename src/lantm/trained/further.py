@@ -6,8 +6,8 @@ from typing import Any
 import jax
 
 from lantm.errors import LantmError
+from lantm.evaluation.budget import model_shapes
 from lantm.machine import Config, LantmConfig, Model
-from lantm.randomness import INITIALISE, seed_key
 from lantm.tasks import Source, Text
 from lantm.trained.trained import Trained
 from lantm.training import Experiment, ModelName
@@ -61,7 +61,7 @@ def switched(machines: Trained, **switches: Any) -> Trained:
 def _fitted(origin: Trained, machine: Config, vocabulary: int, advice: str) -> Model:
     """The weights of a machine, or of the best of several, in another one that has the same."""
     model = origin.model()
-    like: Model = jax.eval_shape(lambda: machine.build(vocabulary, seed_key(0, INITIALISE)))
+    like: Model = model_shapes(machine, vocabulary)
     ours, theirs = named_shapes(like), named_shapes(model)
     for name in sorted(ours.keys() | theirs.keys()):
         if ours.get(name) != theirs.get(name):

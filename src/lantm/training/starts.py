@@ -15,6 +15,7 @@ from lantm.devices import device_mesh, over_seeds, place
 from lantm.evaluation import rounded
 from lantm.machine import Model
 from lantm.randomness import SEEDS
+from lantm.shapes import shapes_of
 from lantm.tasks import Source
 from lantm.training.experiment import Experiment
 from lantm.training.learner import Learner, begin
@@ -66,11 +67,9 @@ def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> 
     """The newest whole checkpoint of a run: its epoch, all machines, and warnings about newer ones that are damaged."""
     material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
     seeds = jax.ShapeDtypeStruct((experiment.machines,), jnp.int32)
-    like = jax.eval_shape(
-        jax.vmap(functools.partial(begin, experiment.machine, material.lessons, source.vocabulary)), seeds
-    )
+    begun = jax.vmap(functools.partial(begin, experiment.machine, material.lessons, source.vocabulary))
     check = functools.partial(check_origin, experiment=experiment, source=source, folder=folder.path)
-    epoch, learners, warnings = folder.load_checkpoint(like, check)
+    epoch, learners, warnings = folder.load_checkpoint(shapes_of(begun, seeds), check)
     check_learners(learners, material.batches, folder.path)
     return epoch, place(learners, mesh), warnings + diverged_machines(learners)
 
