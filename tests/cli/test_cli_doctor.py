@@ -26,6 +26,12 @@ def test_what_it_finds_here(lantm) -> None:
     assert all(f"- {line}" in said.out for line in facts["advice"] if "busy" not in line)
 
 
+def test_extras_that_are_not_there(lantm, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ("pip install 'lantm[" in lantm("doctor").out) == (not all(doctor.facts()["extras"].values()))
+    monkeypatch.setattr(doctor, "_EXTRAS", {"figures": "matplotlib", "ray": "no_such_module", "parquet": "nor_this"})
+    assert "pip install 'lantm[ray,parquet]'" in lantm("doctor").out
+
+
 @pytest.mark.usefixtures("c_compiler")
 def test_the_kernels_are_tried() -> None:
     """The loops agree."""

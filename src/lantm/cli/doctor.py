@@ -51,6 +51,8 @@ def main(arguments: list[str]) -> int:
         if name != "advice":
             table.add_row(name, Text(_shown(value)))
     console.print(table, highlight=False)
+    if absent := [name for name, there in found["extras"].items() if not there]:
+        say(console, f"\nthe extras that are not there: pip install 'lantm[{','.join(absent)}]'")
     say(console, "\nwhat would make it faster" + ("" if found["advice"] else ": nothing that we know of"))
     for advice in found["advice"]:
         say(console, f"- {advice}")
