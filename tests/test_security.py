@@ -193,6 +193,8 @@ def test_python_code_that_resumes_gives_the_names_itself(
         ("train --resume", "checkpoints/epoch-000009.safetensors"),
         ("view", "view.html"),
         ("video", "video-seed-0.gif"),
+        ("trace", "figures/length-4/keys.png"),
+        ("trace", "figures/other/gates.svg"),
     ],
 )
 def test_nothing_is_written_through_the_links_of_a_folder(
@@ -201,11 +203,23 @@ def test_nothing_is_written_through_the_links_of_a_folder(
     run, other = copy_of_run().path, tmp_path / "mine"
     other.write_text("precious")
     (run / name).unlink(missing_ok=True)
+    (run / name).parent.mkdir(parents=True, exist_ok=True)
     (run / name).symlink_to(other)
     said = lantm(*words.split(), run)
     assert said.status == 2
     assert f"{pathlib.Path(name).name} there is a link to {other}; remove the link" in said.err
     assert other.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", [".lock", ".holder.json", "report.html"])
+def test_nothing_is_made_by_the_links_of_a_folder(lantm, copy_of_run, tmp_path: pathlib.Path, name: str) -> None:
+    run, other = copy_of_run().path, tmp_path / "not there"
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(other)
+    said = lantm("report", run)
+    assert said.status == 2
+    assert f"{name} there is a link to {other}; remove the link" in said.err
+    assert not other.exists()
 
 
 def test_a_file_does_not_speak_to_the_terminal(lantm, stranger, trained, tmp_path: pathlib.Path) -> None:

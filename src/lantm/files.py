@@ -67,12 +67,13 @@ def check_folder(path: pathlib.Path) -> None:
 def check_links(folder: pathlib.Path) -> None:
     """Raises a `LantmError` if a file in a folder, or in one directly below, is a link to a file elsewhere.
 
-    A link that the user names is followed. One that lies in a folder may be of whoever packed it, and is not.
+    A link that the user names is followed. One that lies in a folder may be of whoever packed it, and is not, nor is
+    one to what is not there yet: it would be made.
     """
     home = os.path.realpath(folder)
     for path in (path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.is_symlink()):
         target = os.path.realpath(path)
-        if os.path.isfile(target) and not pathlib.Path(target).is_relative_to(home):
+        if not os.path.isdir(target) and not pathlib.Path(target).is_relative_to(home):
             raise LantmError(f"cannot write into {folder}: {path.name} there is a link to {target}; remove the link")
 
 

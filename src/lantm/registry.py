@@ -131,7 +131,9 @@ class Registry(Generic[T]):
             sys.path.insert(0, os.getcwd())
         try:
             module = importlib.import_module(_module_of(module_name))
-        except (Exception, SystemExit) as error:  # the user's file may raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the user's file may raise anything
             raise LantmError(
                 f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
                 "on Python's path and in the current folder"

@@ -40,9 +40,13 @@ def own(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[st
 
 def test_modules_that_leave(lantm, own) -> None:
     own("leaving", "raise SystemExit(0)")
+    own("generating", "raise GeneratorExit")
+    own("odd", "class Odd(BaseException): pass\nraise Odd('one')")
     own("leaves", LEAVES)
     for name, said in (
         ("leaving:Task", "lantm: cannot import the task 'leaving:Task': SystemExit: 0"),
+        ("generating:Task", "lantm: cannot import the task 'generating:Task': GeneratorExit: "),
+        ("odd:Task", "lantm: cannot import the task 'odd:Task': Odd: one"),
         ("leaves:AtOnce", r"leaves.py, line 5, raised SystemExit: 0"),
         ("leaves:Later", r"leaves.py, line 8, raised ZeroDivisionError: integer division or modulo by zero"),
     ):

@@ -15,7 +15,7 @@ from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
 from lantm.evaluation.footprints import find, follow
-from lantm.files import check_folder, destination, write_json
+from lantm.files import check_folder, check_links, destination, write_json
 from lantm.machine import Lantm
 from lantm.provenance import provenance
 from lantm.report.figures.canvas import save, style
@@ -82,6 +82,8 @@ def main(arguments: list[str]) -> int:
         destination(chosen.save)  # its errors are reported first
     if chosen.out:
         check_folder(chosen.out)
+    else:
+        check_links(_usual_folder(chosen.run))
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     experiment = machines.experiment
     index = machines.best_index if chosen.seed is None else experiment.seed_index(chosen.seed)
