@@ -55,6 +55,12 @@ def test_sizes_that_no_computer_has(machine, trained) -> None:
             load_file(path)
 
 
+def test_sizes_that_no_number_of_a_computer_has(lantm) -> None:
+    said = lantm("train", "copy", "--cells", 2**63)
+    assert said.status == 2
+    assert said.err == "lantm: no computer has memory for a machine of these sizes: lower --cells and the like\n"
+
+
 HUGE = [("cells", 2**40), ("read_heads", 2**40), ("geometry", "translation-99999999999")]
 
 

@@ -21,5 +21,7 @@ def shapes_of(function: Callable[..., Any], *arguments: Any) -> Any:
             # JAX counts with 32 bits, and says so at length where a size has more.
             warnings.filterwarnings("error", "Explicitly requested dtype", UserWarning)
             return jax.eval_shape(function, *arguments)
-    except (OverflowError, UserWarning) as error:
+    except (OverflowError, TypeError, UserWarning) as error:
+        if isinstance(error, TypeError) and "must have every element be an integer type" not in str(error):
+            raise  # it is not of a size with more than 64 bits
         raise LantmError("no computer has memory for a machine of these sizes: lower --cells and the like") from error

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from lantm.evaluation import Draw, Measured, ProblemExaminer, Scores
+from lantm.paper.presets import RECIPES, preset
 from lantm.randomness import EVALUATE
 from lantm.tasks import TASKS, Copy, Lengths, make_task
 from lantm.trained import load_run
-from lantm.training import RunFolder
+from lantm.training import Experiment, RunFolder
 from lantm.weight_files import named_arrays
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -296,6 +297,17 @@ def test_flags_before_the_task_keep_its_defaults(
     assert [machine.embedding for machine in machines] == [14, 14, 64]
     rates = [RunFolder.open(path).experiment().recipe.learning_rate for path in paths]
     assert rates == [0.01, 0.01, 0.0002]
+
+
+@pytest.mark.parametrize("recipe", sorted({*RECIPES} - {"tuned"}))  # which is for other models
+def test_a_recipe_is_what_studies_train(
+    recipe: str, lantm, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """The recipe exact has lengths of its own too."""
+    made: list[Experiment] = []
+    monkeypatch.setattr("lantm.cli.train._train", lambda experiment, *rest: made.append(experiment) or 0)
+    assert lantm("train", "addition", "--recipe", recipe, "--out", tmp_path / "run").status == 0
+    assert made == [preset("addition", "lantm-invnorm", recipe)]
 
 
 def test_a_task_with_options_is_shown_with_them(lantm, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:

@@ -72,7 +72,7 @@ class Arguments(Generic[Machine]):
     first_seed: int = 0
     """The first of them; the others count up from there."""
     lengths: Annotated[tuple[int, int] | None, tyro.conf.arg(metavar="FROM TO")] = None
-    """Train on problems of these lengths, from and to, instead of the task's."""
+    """Train on problems of these lengths, from and to; without, on those of the task."""
     recorded_seeds: int = 8
     """How many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
     out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
@@ -159,6 +159,7 @@ def _chosen(task: str, model: str, recipe: str, origin: Trained | None, argument
         model=defaults.model,
         recipe=defaults.recipe_name,
         seeds=defaults.seeds,
+        lengths=defaults.lengths,
     )
     flat = (tyro.conf.OmitArgPrefixes,)
     chosen: Arguments[Any] = parse(form, "train", arguments, default=required(default, "task"), config=flat)

@@ -11,6 +11,7 @@ import jax
 from lantm.devices import local_devices, on_cpu
 from lantm.evaluation.budget import LEARNING, Share, at_once, check_fits, model_shapes, run_size, size_of
 from lantm.machine import Config, LantmConfig
+from lantm.shapes import shapes_of
 from lantm.tasks import Source, Task, Text
 from lantm.training.experiment import Experiment
 from lantm.training.recipe import Recipe
@@ -79,7 +80,7 @@ def _steps(experiment: Experiment, source: Source) -> int:
 def _shapes(machine: Config, recipe: Recipe, vocabulary: int) -> tuple[Any, Any]:
     """The shapes of a model, and of all that is kept of a machine: its weights, the best ones, and the optimiser's."""
     model = model_shapes(machine, vocabulary)
-    return model, (model, model, jax.eval_shape(recipe.transform().init, model))
+    return model, (model, model, shapes_of(recipe.transform().init, model))
 
 
 def _existing(path: pathlib.Path) -> pathlib.Path:

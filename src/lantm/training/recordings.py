@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Int
 from lantm import weight_files
 from lantm.devices import compiled_once, device_mesh, over_seeds, place
 from lantm.errors import LantmError
+from lantm.evaluation.budget import model_shapes
 from lantm.evaluation.recording import Heads, Recording, answer_span, memories
 from lantm.machine import Model
 from lantm.randomness import RECORD, seed_key
@@ -107,7 +108,7 @@ class Recorder:
         self._waiting: list[tuple[int, Model]] = []
         self._written: list[tuple[int, Model]] = []
         self.compiled = False  # whether there was anything to write so far
-        self._model = model = jax.eval_shape(lambda: experiment.machine.build(source.vocabulary, jax.random.key(0)))
+        self._model = model = model_shapes(experiment.machine, source.vocabulary)
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         recipe = experiment.recipe
         self._epochs = max(1, min(recipe.test_every, recipe.epochs, _ROOM // (size * max(1, self._seeds))))
