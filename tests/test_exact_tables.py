@@ -81,17 +81,13 @@ def test_mechanisms(tables: Any, tmp_path: pathlib.Path) -> None:
 
 
 def test_figures(tables: Any, tmp_path: pathlib.Path) -> None:
-    for make in (tables.counting, tables.lines, tables.first_symbol):
+    for make in (tables.counting, tables.lines):
         assert make(tmp_path).startswith("Not drawn yet")
     sides = [
         {"recipe": recipe, "task": "addition", "length": 1024, "cells": [[0.0]] * 12, "largest": largest}
-        | {"distances": [0.01, distance, 0.02], "wrong": wrong, "lengths": [512, 1024], "least_margins": [1.0, margin]}
-        for recipe, largest, distance, wrong, margin in (
-            ("robust", 1023.4, 0.4, 7, -2.04),
-            ("exact", 1.0, 0.031, 0, 8.1),
-        )
+        | {"distances": [0.01, distance, 0.02], "wrong": wrong}
+        for recipe, largest, distance, wrong in (("robust", 1023.4, 0.4, 7), ("exact", 1.0, 0.031, 0))
     ]
-    # Of the first symbol nothing was measured.
     record = {"figures": {"counting": sides, "lines": sides}, "date": "2026-11-17T10:00:00+00:00", "device": "cpu: x"}
     path = tmp_path / "results" / "exact-figures.json"
     path.parent.mkdir()
@@ -103,10 +99,6 @@ def test_figures(tables: Any, tmp_path: pathlib.Path) -> None:
     text = tables.lines(tmp_path)
     assert "`robust` on addition at 1,024: at most 0.4, with 7 symbols wrong; " in text
     assert "`exact` on addition at 1,024: at most 0.031, with no symbols wrong." in text
-    assert tables.first_symbol(tmp_path).startswith("Not drawn yet")
-    record["figures"] = {"first-symbol": sides}
-    path.write_text(json.dumps(record))
-    assert "At 1,024 digits the least margin of the first digit is -2.0 with" in tables.first_symbol(tmp_path)
 
 
 def test_verified(tables: Any, tmp_path: pathlib.Path) -> None:

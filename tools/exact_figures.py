@@ -16,12 +16,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from lantm.batch import Batch
-from lantm.evaluation import answer
 from lantm.evaluation.recording import approach, stride
 from lantm.machine import Lantm
 from lantm.machine.state import Schedule
 from lantm.provenance import provenance
-from lantm.randomness import RECORD, seed_key
 from lantm.report.figures.canvas import QUIET, READS, WRITE, Look, heading, new_figure, style
 from lantm.trained import Trained, load, zoo
 
@@ -41,14 +39,10 @@ MACHINES = {
         *("copy-lantm-invnorm-robust", "copy-lantm-invnorm"),
         *("addition-lantm-invnorm-robust", "addition-lantm-invnorm"),
     ),
-    # Its gates are the only difference: the study of mechanisms trains such machines.
-    "first-symbol": ("addition-lantm-invnorm-no-full-gates", "addition-lantm-invnorm"),
 }
-_SCALES = {"counting": 8, "lines": 16, "first-symbol": 32}  # lengths of problems, in the longest trained length
+_SCALES = {"counting": 8, "lines": 16}  # lengths of problems, in the longest trained length
 _CELLS = 12  # of the figure of counting: those that range furthest
 _POINTS = 128  # of a curve
-_PROBLEMS = 64  # that a margin is measured on
-_KEEPS = 1.0  # a cell keeps a digit if digits are at least so far apart in it, of 2 that its bound allows
 _SIDES = {"before": WRITE, "after": READS[0]}
 
 
@@ -88,33 +82,6 @@ def strayed(machine: Trained, scale: int) -> Measured:
     }
 
 
-def kept(machine: Trained, scale: int) -> Measured:
-    """What the controller keeps of the first digit while it reads, and how clearly it answers with it.
-
-    A cell keeps as much as its values differ between problems that differ in their first digit alone. The margin of an
-    answer is by how much the logit of the right digit is above all others.
-    """
-    length, batch = _problem(machine, scale)
-    digits, model = machine.source.data_symbols, machine.model()
-    assert isinstance(model, Lantm)
-    cells = _cells(model, _by_first_symbol(batch, digits))[: int(batch.writes[0])]
-    ranges = np.ptp(cells, axis=1)
-    longest = machine.source.train_lengths.largest
-    trained_for = int(_problem(machine, 1)[1].writes[0])  # steps of the longest input
-    keeping = np.flatnonzero(ranges[trained_for - 1] >= _KEEPS)
-    at = np.unique(np.geomspace(trained_for - 1, len(cells) - 1, _POINTS // 2).astype(int))
-    lengths = [longest // 4 * 2**doubled for doubled in range((4 * scale).bit_length())]  # from a quarter of it on
-    margins = [_margins(model, machine.source.sample(seed_key(0, RECORD), _PROBLEMS, one, one)) for one in lengths]
-    return {
-        "length": length,
-        "steps": at.tolist(),
-        "ranges": _rounded(ranges[at][:, keeping].T),
-        "lengths": lengths,
-        "median_margins": _rounded(np.median(margins, axis=1)),
-        "least_margins": _rounded(np.min(margins, axis=1)),
-    }
-
-
 @eqx.filter_jit
 def _run(model: Lantm, batch: Batch) -> Float[Array, "time batch cells"]:
     schedule = Schedule(batch.steps, batch.writes, batch.turn)
@@ -127,22 +94,6 @@ def _run(model: Lantm, batch: Batch) -> Float[Array, "time batch cells"]:
 def _cells(model: Any, batch: Batch) -> Float[np.ndarray, "time batch cells"]:
     """The controller's cells after every step."""
     return np.asarray(_run(jax.tree.map(jnp.asarray, model), batch))
-
-
-def _margins(model: Lantm, batch: Batch) -> Float[np.ndarray, " batch"]:
-    """By how much the logit of each answer's first symbol is above the largest of the others."""
-    given = eqx.filter_jit(answer)(model, batch)
-    first = np.argmax(given.mask, axis=0), np.arange(batch.inputs.shape[1])
-    logits, right = np.array(given.logits)[first], np.asarray(given.targets)[first]
-    above = np.take_along_axis(logits, right[:, None], axis=-1)[:, 0]
-    np.put_along_axis(logits, right[:, None], -np.inf, axis=-1)
-    return above - logits.max(axis=-1)
-
-
-def _by_first_symbol(batch: Batch, symbols: int) -> Batch:
-    """One problem with each of the symbols in the place of its first; the targets stay those of the problem."""
-    many = jax.tree.map(lambda leaf: jnp.repeat(leaf, symbols, axis=-1) if leaf.ndim else leaf, batch)
-    return eqx.tree_at(lambda one: one.inputs, many, many.inputs.at[1].set(jnp.arange(symbols)))
 
 
 def _problem(machine: Trained, scale: int) -> tuple[int, Batch]:
@@ -161,7 +112,7 @@ def _rounded(values: Any) -> Any:
     return rounded.tolist()
 
 
-MEASUREMENTS = {"counting": counted, "lines": strayed, "first-symbol": kept}
+MEASUREMENTS = {"counting": counted, "lines": strayed}
 
 
 def measure() -> Measured:
@@ -221,30 +172,7 @@ def draw_lines(machines: list[Measured]) -> "Figure":
     return figure
 
 
-def draw_first_symbol(machines: list[Measured]) -> "Figure":
-    """What cells keep of the first digit of a sum, and the margin of the first digit of the answer."""
-    figure = _figure(
-        "The first digit of a sum",
-        "how far apart cells keep the ten digits while the numbers are read; how far its logit is above the others",
-    )
-    *keeping, margins = _panels(figure, 3)
-    names = ("sigmoid gates", "gates that open fully")
-    for axes, machine, (side, colour), name in zip(keeping, machines, _SIDES.items(), names, strict=True):
-        for number, cell in enumerate(machine["ranges"]):
-            axes.plot(machine["steps"], cell, color=colour, linewidth=1.0, alpha=0.8, gid=f"{side}-{number}")
-        axes.set(ylim=(0, 2.1), title=f"cells, {name}", xlabel="step of the input")
-        _doubling(axes, machine["steps"])
-        for kind, line in (("median", "-"), ("least", ":")):
-            look: Look = {"color": colour, "linewidth": 1.2, "label": name if kind == "median" else None}
-            margins.plot(machine["lengths"], machine[f"{kind}_margins"], line, gid=f"{side}-{kind}", **look)
-    margins.axhline(0, color=QUIET, linewidth=0.9, linestyle="--")
-    margins.set(title=f"margin, median and least of {_PROBLEMS}", xlabel="digits of the numbers")
-    _doubling(margins, machines[0]["lengths"])
-    margins.legend(fontsize=7.5, framealpha=0.9, loc="lower left")
-    return figure
-
-
-DRAWINGS = {"counting": draw_counting, "lines": draw_lines, "first-symbol": draw_first_symbol}
+DRAWINGS = {"counting": draw_counting, "lines": draw_lines}
 
 
 def picture(name: str) -> str:
@@ -256,14 +184,6 @@ def _figure(title: str, subtitle: str) -> "Figure":
     figure = new_figure(height=3.1)
     heading(figure, title, subtitle)
     return figure
-
-
-def _doubling(axes: "Axes", values: list[int]) -> None:
-    """A logarithmic axis of whole numbers, with a label at every second doubling."""
-    axes.set_xscale("log", base=2)
-    first, last = int(np.ceil(np.log2(values[0]))), int(np.log2(values[-1]))
-    axes.set_xticks([2**power for power in range(first, last + 1, 2)])
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
 
 def _panels(figure: "Figure", number: int) -> "list[Axes]":

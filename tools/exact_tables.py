@@ -130,19 +130,6 @@ def lines(root: pathlib.Path) -> str:
     return _figure(root, "lines", "distances of read heads from memories", tell)
 
 
-def first_symbol(root: pathlib.Path) -> str:
-    """The figure of what cells keep of the first digit."""
-
-    def tell(before: Measured, after: Measured) -> str:
-        return (
-            f"At {before['lengths'][-1]:,} digits the least margin of the first digit is "
-            f"{before['least_margins'][-1]:.1f} with sigmoid gates and {after['least_margins'][-1]:.1f} with gates "
-            "that open fully. Below 0 the digit is wrong."
-        )
-
-    return _figure(root, "first-symbol", "what cells keep of the first digit of a sum", tell)
-
-
 def _figure(root: pathlib.Path, name: str, alternative: str, tell: Callable[..., str]) -> str:
     """A figure with what was measured of its machines, if tools/exact_figures.py has drawn it."""
     path = root / "results" / "exact-figures.json"

@@ -54,7 +54,6 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "mechanisms": partial(exact_tables.mechanisms, ROOT),
         "counting": partial(exact_tables.counting, ROOT),
         "lines": partial(exact_tables.lines, ROOT),
-        "first symbol": partial(exact_tables.first_symbol, ROOT),
         "verified": partial(exact_tables.verified, ROOT),
     },
     "docs/figures.md": {"recordings": partial(gallery_pages.recording_cost, ROOT)},

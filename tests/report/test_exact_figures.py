@@ -10,7 +10,7 @@ import pytest
 from drawn import Drawing, assert_same_picture
 from written_results import ROOT
 
-from examples.copy_by_hand import BITS, SEEN, SURE
+from examples.copy_by_hand import SURE
 from lantm.machine import Lantm
 from lantm.report.figures.canvas import style
 from lantm.trained import load
@@ -67,32 +67,12 @@ def test_the_head_that_reads_the_answer_is_shown(figures: Any) -> None:
     assert max(found["distances"]) < 0.5
 
 
-@pytest.mark.thorough
-def test_what_a_cell_keeps_of_the_first_symbol(figures: Any) -> None:
-    found = figures.kept(hand_made.trained(forgetful(0.995)), scale=2)
-    *read_again, of_cell = found["ranges"]
-    np.testing.assert_allclose(read_again, 2, rtol=1e-3)  # its read head waits at the first symbol
-    assert len(read_again) == BITS
-    assert (found["steps"][0], found["steps"][-1]) == (64, 128)
-    np.testing.assert_allclose(of_cell, 2 * 0.995 ** (np.array(found["steps"]) - 1), rtol=1e-3)
-    assert found["lengths"] == [16, 32, 64, 128]
-    # The code of every symbol differs from its nearest in one of seven signs.
-    for margins in (found["median_margins"], found["least_margins"]):
-        np.testing.assert_allclose(margins, 2 * SEEN, rtol=1e-3)
-
-
-def test_the_margin_of_a_wrong_symbol_is_negative(figures: Any) -> None:
-    machine = hand_made.confusing("a", "b")
-    batches = [hand_made.TASK.encode(problem) for problem in ("abc", "cab")]
-    assert [bool(figures._margins(machine, batch)[0] > 0) for batch in batches] == [False, True]
-
-
 def test_drawings(figures: Any, tmp_path: pathlib.Path) -> None:
     steps = [1, 2, 4, 8]
     machine = {
-        **{"recipe": "robust", "length": 4, "largest": 3.0, "answer_start": 3, "steps": steps, "lengths": steps},
-        **{"cells": [[0, 1, 2, 3], [0, -1, 0, 1]], "symbols": steps, "ranges": [[2, 1.5, 1, 0.5]]},
-        **{"distances": [0.1, 0.2, 0.3, 0.9], "median_margins": [9, 8, 7, 6], "least_margins": [4, 3, 1, -1]},
+        **{"recipe": "robust", "length": 4, "largest": 3.0, "answer_start": 3, "steps": steps},
+        **{"cells": [[0, 1, 2, 3], [0, -1, 0, 1]], "symbols": steps},
+        **{"distances": [0.1, 0.2, 0.3, 0.9]},
     }
     machines = [{**machine, "task": task, "recipe": recipe} for task in ("copy", "double") for recipe in ("a", "b")]
     drawn = {}
@@ -105,8 +85,6 @@ def test_drawings(figures: Any, tmp_path: pathlib.Path) -> None:
     assert_same_picture(drawn["counting"].line("after-1"), expected, equal=False)
     expected = np.array([steps, np.log(machine["distances"])]).T
     assert_same_picture(drawn["lines"].line("double-before"), expected, equal=False)
-    expected = np.array([np.log(steps), machine["least_margins"]]).T
-    assert_same_picture(drawn["first-symbol"].line("before-least"), expected, equal=False)
 
 
 def test_only_machines_of_the_recipe_are_shown_as_after(
