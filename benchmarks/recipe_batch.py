@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleaved, singly
 from lantm.batch import Batch
 from lantm.evaluation import answer
 from lantm.evaluation.answer import Answer
@@ -130,10 +130,17 @@ def against_torch(repetitions: int) -> list[dict[str, Any]]:
             f"PyTorch, compiled step, threads {threads}": torch_step(traced, threads),
             f"torch.nn.LSTM(50) alone, threads {threads}": bare_lstm(threads),
         }
-        times = interleaved(contenders, repetitions)
+        in_turns, alternating = interleaved(contenders, repetitions), singly(contenders, repetitions)
         rows += [
-            {"name": name, "group": threads, "milliseconds": round(time, 3), "ratio": round(time / times["lantm"], 3)}
-            for name, time in times.items()
+            {
+                "name": name,
+                "group": threads,
+                "milliseconds": round(time, 3),
+                "ratio": round(time / in_turns["lantm"], 3),
+                "singly_milliseconds": round(alternating[name], 3),
+                "singly_ratio": round(alternating[name] / alternating["lantm"], 3),
+            }
+            for name, time in in_turns.items()
         ]
     return rows
 

@@ -18,19 +18,29 @@ def interleaved(contenders: Mapping[str, Callable[[], Any]], repetitions: int, w
     """Median milliseconds of each contender; each round has a turn of all of them, so that noise falls on all alike.
 
     A training is one step after another of the same kind. So a turn begins with runs that are not timed. This choice
-    matters: timed singly, in turn with PyTorch, our step takes up to a fifth longer than by itself, for reasons that
-    were not established (docs/machine.md, "How sure the ratios are").
+    matters (docs/machine.md, "How the order of runs changes the ratios"): `singly` is the other one.
     """
+    return _medians(contenders, -(-repetitions // TURN), TURN, TURN, warm_up)
+
+
+def singly(contenders: Mapping[str, Callable[[], Any]], repetitions: int, warm_up: int = 2) -> dict[str, float]:
+    """The same with turns of a single run, which is timed."""
+    return _medians(contenders, repetitions, 0, 1, warm_up)
+
+
+def _medians(
+    contenders: Mapping[str, Callable[[], Any]], rounds: int, untimed: int, timed: int, warm_up: int
+) -> dict[str, float]:
     for run in contenders.values():
         for _ in range(warm_up):
             jax.block_until_ready(run())
     times: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(-(-repetitions // TURN)):
+    for _ in range(rounds):
         for name, run in contenders.items():
-            for at in range(2 * TURN):
+            for at in range(untimed + timed):
                 began = time.perf_counter()
                 jax.block_until_ready(run())
-                if at >= TURN:
+                if at >= untimed:
                     times[name].append(time.perf_counter() - began)
     return {name: 1e3 * float(np.median(taken)) for name, taken in times.items()}
 
