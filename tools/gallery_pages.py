@@ -42,8 +42,8 @@ def recording_cost(root: pathlib.Path) -> str:
     record = _record(root, "recordings-cpu")
     once, each = record["first_write_cpu_seconds"], record["bytes_an_epoch_a_seed"] / 1000
     text = (
-        f"It takes {record['percent_of_cpu_time']:.1f}% of the processor time of a training ({record['task']}, "
-        f"{record['seeds']} seeds, the paper's recipe), {once:.0f} seconds to compile, once, and {each:.1f} kB an "
+        f"Recording takes {record['percent_of_cpu_time']:.1f}% of the processor time of a training ({record['task']}, "
+        f"{record['seeds']} seeds, the paper's recipe), {once:.0f} seconds to compile once, and {each:.1f} kB per "
         "epoch and seed."
     )
     return text + _origin("recordings-cpu", "../results/recordings-cpu.json", record)
