@@ -19,7 +19,7 @@ def interleaved(contenders: Mapping[str, Callable[[], Any]], repetitions: int, w
 
     A training is one step after another of the same kind. So a turn begins with runs that are not timed. This choice
     matters: timed singly, in turn with PyTorch, our step takes up to a fifth longer than by itself, for reasons that
-    were not established (docs/machine.md, "Noise of the ratios to PyTorch").
+    were not established (docs/machine.md, "How sure the ratios are").
     """
     for run in contenders.values():
         for _ in range(warm_up):

@@ -29,7 +29,7 @@ def _beside_others(cpu: dict[str, Any]) -> str:
     ]
     head = [""]
     for group in groups:
-        head += [f"{group} {'thread' if group == 1 else 'threads'}: ms", "relative to lantm"]
+        head += [f"threads {group}: ms", "times ours"]
     what = "Copy, 32 problems of 130 steps, forward and backward, on two CPU cores:"
     return f"{what}\n\n{table(head, rows)}{_origin('cpu', cpu)}"
 
