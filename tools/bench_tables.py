@@ -44,7 +44,9 @@ def _memory(cpu: dict[str, Any]) -> str:
     first, last = cpu["length"][0], next(row for row in cpu["length"] if row["length"] == 1024)
     ours = last["peak_megabytes"] / first["peak_megabytes"]
     plain = last["plain_peak_megabytes"] / first["plain_peak_megabytes"]
-    return f"From length 64 to 1,024 its peak memory grows {ours:.1f} times, plain autodiff's {plain:.0f} times."
+    return (
+        f"From length 64 to 1,024 the step's peak memory grows {ours:.1f} times, with plain autodiff {plain:.0f} times."
+    )
 
 
 def _long_inputs(cpu: dict[str, Any]) -> str:
@@ -64,8 +66,8 @@ def _many_runs(gpu: dict[str, Any]) -> str:
         [f"{row['seeds']}", f"{row['milliseconds']:.1f}", f"{row['without_kernels']:.1f}", f"{row['times_one']:.2f}"]
         for row in gpu["seeds"]
     ]
-    head = ["runs at once", "ms", "without our kernels: ms", "times one run"]
-    return f"The same step on a GPU, of many runs at once:\n\n{table(head, rows)}{_origin('gpu', gpu)}"
+    head = ["runs at once", "ms", "in the loops, without kernels: ms", "relative to one run"]
+    return f"The same step on a GPU, for many runs (seeds) at once:\n\n{table(head, rows)}{_origin('gpu', gpu)}"
 
 
 def _result(root: pathlib.Path, platform: str) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def counting(root: pathlib.Path) -> str:
 
     def tell(before: Measured, after: Measured) -> str:
         return (
-            f"The {len(before['cells'])} cells that range furthest, while {before['length']:,} symbols are copied: "
+            f"The {len(before['cells'])} cells with the largest range, while {before['length']:,} symbols are copied: "
             f"up to {before['largest']:,.0f} with `{before['recipe']}`, up to {after['largest']:g} with "
             f"`{after['recipe']}`."
         )
@@ -125,7 +125,7 @@ def lines(root: pathlib.Path) -> str:
             f"{one['wrong'] or 'no'} symbols wrong"
             for one in machines
         ]
-        return f"Write steps from the nearest memory. {'; '.join(told)}."
+        return f"Distance of read heads from the nearest memory, in write steps. {'; '.join(told)}."
 
     return _figure(root, "lines", "distances of read heads from memories", tell)
 

@@ -13,9 +13,9 @@ def overview(root: pathlib.Path) -> str:
     first = record["figures"][0]
     keys = next(name for name in first["pictures"] if name.endswith("keys.png"))
     text = f"![where the heads of a machine go while it copies](docs/gallery/{keys})\n\n"
-    text += f"{_told(first)} Red: where it wrote, darker is stronger. Blue and green: where its two heads read.\n"
+    text += f"{_told(first)} Red: where it wrote (darker is stronger). Blue and green: where its two read heads read.\n"
     others = dict.fromkeys(figure["task"] for figure in record["figures"])
-    text += f"Gates, answers and the other tasks ({', '.join(others)}): [docs/gallery.md](docs/gallery.md)."
+    text += f"[docs/gallery.md](docs/gallery.md) has gates, answers and all tasks ({', '.join(others)})."
     return text + _origin("gallery", "results/gallery.json", record)
 
 
@@ -42,8 +42,8 @@ def recording_cost(root: pathlib.Path) -> str:
     record = _record(root, "recordings-cpu")
     once, each = record["first_write_cpu_seconds"], record["bytes_an_epoch_a_seed"] / 1000
     text = (
-        f"It takes {record['percent_of_cpu_time']:.1f}% of the processor time of a training ({record['task']}, "
-        f"{record['seeds']} seeds, the paper's recipe), {once:.0f} seconds to compile, once, and {each:.1f} kB an "
+        f"Recording takes {record['percent_of_cpu_time']:.1f}% of the processor time of a training ({record['task']}, "
+        f"{record['seeds']} seeds, the paper's recipe), {once:.0f} seconds to compile once, and {each:.1f} kB per "
         "epoch and seed."
     )
     return text + _origin("recordings-cpu", "../results/recordings-cpu.json", record)

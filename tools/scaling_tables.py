@@ -81,11 +81,10 @@ def _from_steps(root: pathlib.Path) -> str:
             "| --- | --- |",
             *rows,
             "",
-            f"So many minutes of training if every key space costs what the plane does: a step of 8 runs "
-            f"{eight / one:.2f} times one of one run, and that {start:.2f} + {slope:.4f} ms a symbol "
-            "of input and answer, as timed in "
-            f"[{path.name}](../results/{path.name}) ({found['device']}). Compilation, half a minute or a minute "
-            f"of a CPU core a cell, and tests come on top; the longest of the {len(cells)} cells trains for "
-            f"{max(minutes):.1f} minutes.",
+            "These are computed minutes of training, if every key space costs as much as the plane. A step of one run "
+            f"takes {start:.2f} ms + {slope:.4f} ms per symbol of input and answer, a step of 8 runs {eight / one:.2f} "
+            f"times that ([{path.name}](../results/{path.name}), {found['device']}). Compilation (half a minute to a "
+            "minute of a CPU core per cell) and tests are not included. The longest of the "
+            f"{len(cells)} cells trains for {max(minutes):.1f} minutes.",
         ]
     )

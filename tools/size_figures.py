@@ -22,7 +22,15 @@ TITLES = {
     "batch": "problems in a batch",
     "seeds": "runs at once",
 }
-_HEAD = ["", "from", "to", "µs per step, from", "to", "twice the first at", "the limit's share at the last"]
+_HEAD = [
+    "",
+    "smallest",
+    "largest",
+    "µs per step: smallest",
+    "largest",
+    "cost doubles at",
+    "hardware limit / cost at the largest",
+]
 
 
 def limit(row: dict[str, Any]) -> float:
@@ -102,7 +110,7 @@ def sizes(root: pathlib.Path) -> str:
         blocks += [
             f"![cost of a step against every size, on {device}](sizes-{name}.svg)",
             f"On {device}, {record['multiply_adds_per_second'] / 1e9:,.0f} billion multiply-adds and "
-            f"{record['bytes_per_second'] / 1e9:,.0f} GB per second at the most:",
+            f"{record['bytes_per_second'] / 1e9:,.0f} GB per second at most:",
             table(_HEAD, lines),
             f"<sub>`{record['command']}`, [results/sizes-{name}.json](../results/sizes-{name}.json), "
             f"{record['date'][:10]}, {record['device']}</sub>",
