@@ -1,4 +1,4 @@
-"""`python -m benchmarks.verified`: the machines of the zoo at 64 times their trained length, and at 100,000 symbols.
+"""`python -m benchmarks.verified`: the machines of the zoo at 64 times their trained length, at 3,000 and 100,000 symbols.
 
 Random and hard problems of a draw that had no part in selecting the machines, answered on a CPU and counted into
 results/verified.json. The file is written after every machine and length; rerun to continue after an interruption.
@@ -16,7 +16,7 @@ from lantm.provenance import provenance
 from lantm.trained import load
 
 TASKS = ("copy", "reverse", "bigramFlip", "double", "addition")
-LONGEST = 100_000
+LENGTHS = {3_000: 100, 100_000: 10}  # beside 64 times the trained length; how many problems of each kind
 DRAW = 2  # machines were selected with others
 
 
@@ -29,7 +29,7 @@ def main() -> None:
     rows = json.loads(chosen.out.read_text())["rows"] if chosen.out.exists() else []
     for task in chosen.only:
         machine = load(task)
-        for length, problems in ((64 * machine.source.train_lengths.largest, 100), (LONGEST, 10)):
+        for length, problems in {64 * machine.source.train_lengths.largest: 100, **LENGTHS}.items():
             known = {"machine": machine.name, "seed": int(machine.start_seeds[0]), "length": length, "draw": DRAW}
             known["switches"] = {
                 name: vars(machine.experiment.machine)[name] for name in machine.trained.get("switches", {})

@@ -85,11 +85,12 @@ def mechanisms(root: pathlib.Path) -> str:
 
 
 def verified(root: pathlib.Path) -> str:
-    """The exact answers of the machines of the zoo, at 64 times the trained length and at 100,000."""
+    """The exact answers of the machines of the zoo, at 64 times the trained length and at fixed lengths."""
     path = root / "results" / "verified.json"
     if not path.exists():
         return "Not run yet: `python -m benchmarks.verified` does it."
     rows = json.loads(path.read_text())["rows"]
+    rows.sort(key=lambda row: (TASKS.index(row["machine"].partition("-")[0]), row["length"]))
     lines = []
     for row in rows:
         parts = [row[part] for part in ("random", "hard")]
