@@ -3,7 +3,7 @@
 import dataclasses
 
 from lantm.machine import LantmConfig
-from lantm.paper.presets.heads import with_robust_heads
+from lantm.paper.presets.robust import with_robust_heads
 from lantm.tasks import make_task
 from lantm.training import Recipe
 

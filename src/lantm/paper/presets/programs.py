@@ -3,7 +3,7 @@
 import dataclasses
 
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.paper.presets.heads import with_robust_heads
+from lantm.paper.presets.robust import with_robust_heads
 from lantm.training import ModelName, Recipe
 
 # Epochs, time between tests and the curriculum are ours (docs/programs.md).
