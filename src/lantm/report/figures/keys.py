@@ -7,7 +7,7 @@ import numpy as np
 from lantm.evaluation import Heads, Recording
 from lantm.geometry import Geometry
 from lantm.report.figures.canvas import MISTAKE, QUIET, READS, WIDTH, WRITE, Look, heading, new_figure
-from lantm.report.figures.numbers import number_reads
+from lantm.report.figures.read_labels import number_reads
 from lantm.report.figures.scene import (
     Box,
     Scene,
