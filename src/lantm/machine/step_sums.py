@@ -1,7 +1,7 @@
 """Products and sums over the steps of a run: on a CPU of those that were run, not of all that there is room for.
 
 A GPU does all at once in less time than it takes to begin several, and so does a CPU with few steps. On a CPU with a
-C++ compiler, compiled code does it (`lantm.machine.kernel.on_cpu`); otherwise loops do it in chunks.
+C++ compiler, compiled code does it (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,11 +9,11 @@ and are tested against it.
 `source/` has the kernels: `forward.cu` and `backward.cu` for a GPU, `cpu_forward.h` and `cpu_backward.h` for a CPU, and
 what they share, `recurrence.h`. `formulas` prints what geometries, weightings and gates do to numbers as C
 (`coordinates`), `heads` says which formulas there are, `program` puts the text together for a machine,
-`lantm.machine.compilers` compiles it where it is used, and `calls` calls it. `on_cpu` has what else is compiled for a
+`lantm.machine.compilers` compiles it where it is used, and `calls` calls it. `cpu_calls` has what else is compiled for a
 CPU. For tests without a GPU, a GPU's kernels run on a CPU, thread by thread.
 """
 
 from lantm.machine.kernel.calls import Cotangents, Saved, backward, forward
-from lantm.machine.kernel.on_cpu import prepare
+from lantm.machine.kernel.cpu_calls import prepare
 
 __all__ = ["Cotangents", "Saved", "backward", "forward", "prepare"]
