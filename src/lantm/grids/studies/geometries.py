@@ -8,7 +8,7 @@ from lantm.grids.request import Request
 from lantm.grids.studies.sequences import TASKS, requested, scale_suffix
 from lantm.grids.studies.texts import text_cells
 from lantm.grids.study import Study
-from lantm.paper.figures import sequence_figures
+from lantm.paper.published import sequence_figures
 from lantm.report import perplexity_table
 from lantm.training import Experiment
 

@@ -10,8 +10,8 @@ from lantm.grids.cell import Cell
 from lantm.grids.request import Request
 from lantm.grids.studies.sequences import requested, scale_suffix, varied
 from lantm.grids.study import Study
-from lantm.paper.figures import second_figures
 from lantm.paper.presets import MODELS
+from lantm.paper.published import second_figures
 from lantm.training import Experiment, ModelName
 
 TASKS = (
