@@ -14,7 +14,7 @@ from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model
 from lantm.randomness import RECORD, shared_key
 from lantm.report.pages.document import page
-from lantm.report.pages.packing import pack, share
+from lantm.report.pages.packed_recording import pack, share
 from lantm.report.pages.tasks import TASK_SCRIPTS, pack_task
 from lantm.report.pages.training import Recorded
 from lantm.report.pages.weights import ENGINE, pack_machine, pack_problem

@@ -80,7 +80,7 @@ class RecordedScene extends Scene {
       at += array.byteLength;
       return array;
     };
-    // In the order in which lantm.report.pages.packing lays them down: wide numbers first.
+    // In the order in which lantm.report.pages.packed_recording lays them down: wide numbers first.
     this.places = take(Float32Array, this.steps * this.heads * 2);
     this.addresses = take(Float32Array, this.slots * 2);
     this.settled = this.settles ? take(Int32Array, this.steps * this.reads) : null;
