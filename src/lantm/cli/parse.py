@@ -13,7 +13,7 @@ from typing import Any, get_origin
 
 import tyro
 
-from lantm.cli.ending import HelpShown
+from lantm.cli.exit_status import HelpShown
 from lantm.errors import LantmError
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lantm import cli
-from lantm.cli.ending import prepare_output, status_after
+from lantm.cli.exit_status import prepare_output, status_after
 from lantm.cli.heartbeat import never_silent
 from lantm.errors import LantmError, LantmWarning
 from lantm.interrupt import ended_at_once, ended_soon, leave, raised
