@@ -9,8 +9,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from lantm.evaluation import reading
+from lantm.evaluation.cross_entropy import total_surprise
 from lantm.evaluation.measured import Measured, Score, rounded
-from lantm.evaluation.surprise import total_surprise
 from lantm.machine import Model
 from lantm.tasks.pieces import Pieces
 

@@ -18,8 +18,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from lantm.batch import Batch
 from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, mark, side_by_side
 from lantm.evaluation import reading as text_reading
+from lantm.evaluation.cross_entropy import total_surprise
 from lantm.evaluation.examiner import PARTS
-from lantm.evaluation.surprise import total_surprise
 from lantm.machine import Model, Noise
 from lantm.machine.loops import get_row
 from lantm.randomness import EVALUATE, NOISE, TEST, TRAIN, seed_key, shared_key
