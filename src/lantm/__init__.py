@@ -1,4 +1,5 @@
-"""The Lie Access Neural Turing Machine: a memory in a continuous key space, and heads that move by group actions.
+"""The public API. The Lie Access Neural Turing Machine: a memory with continuous keys, and heads moved by Lie group
+actions.
 
 Train and use machines
     train           train machines on a task or a text, all seeds at once, with or without a run folder

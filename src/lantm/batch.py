@@ -1,4 +1,4 @@
-"""A batch of problems, which tasks make and machines run."""
+"""`Batch`: a padded batch of problems with its masks. Tasks produce it, models consume it."""
 
 import dataclasses
 

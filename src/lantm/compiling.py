@@ -1,4 +1,4 @@
-"""Programs that run once: compiled quickly, not well."""
+"""Compiler options for programs that run only once: short compilation matters more than fast execution."""
 
 from collections.abc import Callable
 from functools import lru_cache

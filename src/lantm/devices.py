@@ -1,4 +1,4 @@
-"""Many seeds as one program: a leading axis that is mapped over and distributed over all local devices.
+"""Maps a program over seeds and distributes the seeds over all local devices; queries devices and their memory.
 
 All seeds run the same program in step, so they share the lengths of their problems; where a curriculum follows what
 each has learnt, they all run for as many steps as the longest. Everything else random depends on a seed alone. On a CPU

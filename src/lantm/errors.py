@@ -1,4 +1,4 @@
-"""The exception for usage errors, the warnings, and what to say of a name that nobody knows."""
+"""`LantmError` for usage errors, the warning classes, and "did you mean" suggestions for unknown names."""
 
 import difflib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, and JSON files read with an error message for people.
+"""Atomic writes (a file is written completely or not at all), and JSON reading with clear error messages.
 
 Only files are written and read: a device, a pipe, a socket or a folder in the place of one is refused. A link to a file
 stays a link, and the file it leads to is written.

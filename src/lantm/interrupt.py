@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: a question that long work asks when it can stop, and an end that waits for nothing for long.
+"""Ctrl-C and SIGTERM: long-running code polls for them, and a watchdog thread ends a process that does not react.
 
 Python runs its signal handlers between two of its own instructions. In the middle of a compilation, an allocation or a
 long computation there are none, sometimes for minutes. So a process of ours has a thread that hears of the signal at

@@ -1,4 +1,4 @@
-"""Training from Python: a function that returns trained machines, with or without a run folder."""
+"""`lantm.train`: trains machines from Python, with or without a run folder."""
 
 import dataclasses
 import pathlib

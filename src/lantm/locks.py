@@ -1,4 +1,4 @@
-"""One process at a time changes a folder: a lock of the operating system, and a note of who holds it.
+"""File locks that keep two processes from changing one folder (run folders, grid folders), with a record of the holder.
 
 The system releases the lock when its process ends, however it ends, so nothing is ever left locked. The lock counts
 within a thread: who holds it may take it again. On network file systems see docs/scaling.md.

@@ -1,4 +1,4 @@
-"""Compiled programs are kept from command to command, in a folder that nobody but the user can write to.
+"""JAX's cache of compiled programs, kept between commands in a folder that only the user can write to.
 
 What is in it is machine code that a later command runs, so nothing is read from a folder that somebody else could have
 written: it and every folder above it belong to the user or to root, and nobody else may write there.

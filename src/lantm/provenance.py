@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, commit, device and date."""
+"""Provenance of a result: package versions, git commit, device and date."""
 
 import dataclasses
 import datetime

@@ -1,4 +1,4 @@
-"""Random keys: every random number is a function of a seed, a purpose and counters such as epoch and batch."""
+"""Random keys derived from a seed, a purpose (such as training or testing) and counters (such as epoch and batch)."""
 
 import jax
 from jaxtyping import Array, Int, PRNGKeyArray

@@ -1,4 +1,4 @@
-"""Records from JSON: what a file says, every field checked against its annotation.
+"""Converts JSON to dataclasses and checks every field against its annotation.
 
 Everything that is read from a file comes through here: experiments, sweeps, the notes of machines, rows of scores,
 summaries, where a result comes from, who holds a lock. A number has a largest size, so that no later computation

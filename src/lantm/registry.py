@@ -1,4 +1,5 @@
-"""Geometries and tasks by name: built-in ones, and those of a user's module, which files name only where trusted."""
+"""`Registry`: built-in classes by name; `module:Name` is a user's class, imported from files only if
+they are trusted."""
 
 import dataclasses
 import importlib

@@ -1,4 +1,4 @@
-"""The shapes of what a function would return: nothing is computed, and nothing takes memory."""
+"""Output shapes of a function by `jax.eval_shape`, without computing anything; impossible sizes raise `LantmError`."""
 
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""Trees of arrays as safetensors files: checkpoints, machines and recordings.
+"""Safetensors files for checkpoints, machines and recordings: trees of arrays and notes, checked against a stored
+digest.
 
-The header carries a digest of everything in the file, so damage is noticed when it is read: before that, nothing in it
-is believed. Nothing is ever unpickled.
+The digest covers the notes and all arrays. It is verified before anything in a file is used. Nothing is ever unpickled.
 """
 
 import contextlib

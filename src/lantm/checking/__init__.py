@@ -1,4 +1,4 @@
-"""Whether a task, a geometry, a weighting or a controller does what its contract says, with a counterexample if not.
+"""`find` and `check`: test a user's task, geometry, weighting or controller against its contract.
 
 >>> from lantm.geometry import Translation
 >>> [finding.law for finding in check(Translation()) if finding.broken]

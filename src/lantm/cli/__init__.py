@@ -1,6 +1,6 @@
-"""The command line: `lantm COMMAND ...`, one module per command, loaded when it is called.
+"""The command line `lantm COMMAND ...`: a table of commands, each in a module that is imported when it is called.
 
-Nothing is imported here: who presses Ctrl-C in the first tenth of a second is to be heard.
+This module imports nothing else, so that Ctrl-C is handled from the start of the process.
 """
 
 COMMANDS = {

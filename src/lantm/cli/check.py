@@ -1,4 +1,4 @@
-"""`lantm check`: whether a task, geometry, weighting or controller does what its contract says."""
+"""`lantm check`: tests a user's task, geometry, weighting or controller against its contract (package `checking`)."""
 
 import dataclasses
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`lantm completion`: a script by which a shell completes commands, flags, their choices and names of machines."""
+"""`lantm completion`: prints a bash, zsh or fish script that completes commands, flags, choices and machine names."""
 
 import dataclasses
 import importlib

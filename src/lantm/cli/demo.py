@@ -1,4 +1,4 @@
-"""`lantm demo`: watch a machine learn to copy, in a few minutes on a laptop."""
+"""`lantm demo`: trains a machine on copy and shows it at work, in a few minutes on a laptop."""
 
 import dataclasses
 import pathlib

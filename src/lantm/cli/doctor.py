@@ -1,4 +1,4 @@
-"""`lantm doctor`: versions, devices, whether the compiled kernels serve, and what would make it faster."""
+"""`lantm doctor`: reports versions, devices and whether the compiled kernels work, and advises how to run faster."""
 
 import dataclasses
 import importlib.metadata

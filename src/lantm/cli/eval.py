@@ -1,4 +1,4 @@
-"""`lantm eval`: score trained machines at any lengths, or on a text."""
+"""`lantm eval`: scores trained machines at given lengths, or computes their perplexity on a text."""
 
 import dataclasses
 import pathlib

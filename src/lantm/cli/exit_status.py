@@ -1,6 +1,6 @@
-"""How a command ends: whatever goes wrong is one line on standard error, and a status that is not 0.
+"""Turns the exception that ended a command into one line on standard error and an exit status.
 
-Only a fault of this package shows a traceback.
+Only a bug in this package shows a traceback.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The share of the time that GPUs are busy, as NVIDIA's own tool counts it, once a second."""
+"""Measures GPU utilisation with `nvidia-smi`, once a second."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The display of a grid: a live table of its jobs, and the results of a sweep."""
+"""Live table of the jobs of a grid, and the result tables of a sweep."""
 
 import contextlib
 import time

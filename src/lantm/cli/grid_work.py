@@ -1,4 +1,4 @@
-"""Running the jobs of a grid from the command line: the engine, the time limit, Ctrl-C and the display."""
+"""Runs the jobs of a grid for `lantm sweep` and `lantm reproduce`: engine, time limit, Ctrl-C and display."""
 
 import contextlib
 import time

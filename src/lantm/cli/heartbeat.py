@@ -1,8 +1,7 @@
-"""No command is silent for long: what goes on without a word is named on standard error.
+"""Prints a line on standard error when a command has printed nothing for a while.
 
-A live line on a terminal is a word, many times a second. In a file or a pipe there is none; nor is there a line while
-a program is compiled, a file read, or a page written. So a thread listens to what the process says, and speaks when
-it has said nothing for a while.
+On a terminal a live line shows progress. A file or a pipe has no live line, and compiling, reading a file or writing a
+page prints nothing. A thread therefore watches the output and reports the current activity after a silence.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""`lantm info`: what can be trained, and the number of parameters of a model."""
+"""`lantm info`: lists tasks, models, geometries and recipes, and counts the parameters of a model."""
 
 import dataclasses
 import pathlib

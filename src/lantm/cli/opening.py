@@ -1,4 +1,4 @@
-"""Trained machines as the commands open them."""
+"""Loads the trained machines that a command names."""
 
 import pathlib
 

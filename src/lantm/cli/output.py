@@ -1,4 +1,4 @@
-"""What commands print: lines for people, and JSON for scripts."""
+"""Output of all commands: lines and live displays for people, JSON for scripts."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Flags to records; an error is one line that says what is wrong and what to do."""
+"""Parses flags into dataclasses (with tyro); errors are one line that names the mistake and the remedy."""
 
 import contextlib
 import inspect

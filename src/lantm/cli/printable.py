@@ -1,4 +1,4 @@
-"""What of a text may be shown to a person: a terminal obeys control characters."""
+"""Replaces control characters in text from files, which could otherwise control the terminal."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The process of a command: its warnings, its signals, its silences and its end."""
+"""Runs one command in its process: warnings, signal handling, the message after a silence, and the exit."""
 
 import atexit
 import contextlib

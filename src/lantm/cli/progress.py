@@ -1,4 +1,4 @@
-"""The display during training."""
+"""Progress display of a single training: a live line, and one line per test."""
 
 import numpy as np
 from rich.console import Console

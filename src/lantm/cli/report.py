@@ -1,4 +1,4 @@
-"""`lantm report`: the results of a run as a page."""
+"""`lantm report`: writes the HTML report of a run (`report/pages/run_report.py`)."""
 
 import dataclasses
 import pathlib

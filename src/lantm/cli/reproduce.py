@@ -1,4 +1,4 @@
-"""`lantm reproduce`: a table of the paper, ours beside theirs, cell by cell."""
+"""`lantm reproduce STUDY`: trains a table of the paper and compares every cell with the published numbers."""
 
 import contextlib
 import dataclasses

@@ -1,4 +1,4 @@
-"""`lantm reproduce all`: the time it takes, and what is shown of all tables in the end."""
+"""`lantm reproduce all`: time accounting and summary when all tables of the paper are trained."""
 
 import contextlib
 import pathlib

@@ -1,4 +1,4 @@
-"""`lantm solve`: let a trained machine answer a problem of yours."""
+"""`lantm solve`: a trained machine answers a problem given on the command line."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,4 @@
-"""`lantm sweep`: a grid of experiments, as one piece of work that can be interrupted and continued."""
+"""`lantm sweep`: trains a grid of experiments from a sweep file; can be interrupted and resumed."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,4 @@
-"""The time that the trainings of a grid still take, from the speed of those so far."""
+"""Estimates the remaining time of a grid from the speed of the trainings so far."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

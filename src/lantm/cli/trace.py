@@ -1,4 +1,4 @@
-"""`lantm trace`: the paper's figures of a machine at work."""
+"""`lantm trace`: draws the paper's plots of a machine solving one problem (keys, gates, answer)."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,4 @@
-"""`lantm train`: train machines on a task or a text, many seeds at once."""
+"""`lantm train`: trains machines on a task or a text, many seeds in parallel."""
 
 import argparse
 import dataclasses

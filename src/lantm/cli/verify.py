@@ -1,4 +1,4 @@
-"""`lantm verify`: count exact answers at a length, on random and hard problems."""
+"""`lantm verify`: counts exact answers at one length on random and hard problems, and prints the counts."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,4 @@
-"""`lantm video`: watch a machine learn."""
+"""`lantm video`: renders a video of a training, one frame per epoch."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""`lantm view`: a page that shows machines at work."""
+"""`lantm view`: writes an HTML page in which machines can be inspected step by step."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,4 @@
-"""`lantm zoo`: the machines that ship with the package; `lantm zoo add`: one more."""
+"""`lantm zoo`: lists the trained machines that ship with the package; `lantm zoo add` adds one."""
 
 import dataclasses
 import pathlib

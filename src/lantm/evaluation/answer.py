@@ -1,4 +1,4 @@
-"""The steps of a run that are scored: those in which a machine answers."""
+"""Runs a model on a batch and returns its logits or predictions at the answer's steps, the ones that are scored."""
 
 from typing import NamedTuple
 

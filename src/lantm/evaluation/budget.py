@@ -1,7 +1,7 @@
-"""What a computation would take, compared with what the device has, before it begins.
+"""Estimates the memory of an evaluation and refuses it before it starts if it cannot fit (training:
+`training/budget.py`).
 
-Sizes are estimates from shapes alone: nothing is built. An estimate is right within a factor of two or so, which is
-enough to refuse what would never end.
+Estimates come from shapes alone, without building anything, and are right within a factor of about two.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The loss over a large vocabulary, where the output layer is most of the work.
+"""Cross-entropy over a large vocabulary, with a hand-written gradient: the output layer dominates the cost.
 
 The logits of a piece are one matrix product, with the bias as one more row of the matrix: on a CPU, adding it
 afterwards takes as long as half a product. Their gradient is written out: the probabilities minus the one-hot targets.

@@ -1,7 +1,7 @@
-"""Counts exact answers at one length and finds the first mistake, on random and hard problems, in batches.
+"""The counting behind `lantm verify`: exact answers at one length, on random and hard problems, and the first mistake.
 
-A problem depends on its length, the draw, its kind and its number alone: not on how many are asked for, nor on how many
-are run at once. So the first ten problems of a hundred are those of ten, on any computer.
+A problem depends only on its length, the draw, its kind and its index, not on the number of problems or the batch size.
+So the first ten of a hundred problems are the same as the ten of a smaller request, on any computer.
 """
 
 import time

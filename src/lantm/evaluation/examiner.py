@@ -1,4 +1,4 @@
-"""Examiners: the machines of all seeds, tested on fresh problems of a task or on the parts of a text.
+"""Examiners: test all seeds on fresh problems of a task, or on the parts of a text.
 
 A test draws its problems by a purpose and a counter. So the problems that select weights, those that select seeds and
 those of reported figures are different.

@@ -1,4 +1,4 @@
-"""Where the heads of a machine go on a long text, and over how much of the memory its readings are spread."""
+"""Statistics of the heads on a long text: where they go, and how many memories their read weights are spread over."""
 
 from typing import NamedTuple
 

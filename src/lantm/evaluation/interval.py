@@ -1,4 +1,4 @@
-"""The 95% confidence interval of a score. Everything that prints an interval takes it from here.
+"""95% confidence intervals of scores; every reported interval is computed here.
 
 Problems of one length are independent of one another: Wilson's interval. But where a test is over a range of lengths,
 the problems of a batch share one, and a machine that fails at some lengths is right on most of a batch or wrong on most

@@ -1,6 +1,6 @@
-"""The figures of a test for every seed, and which seed is the best by them.
+"""`Measured`: the scores of all seeds on one test, and the functions that rank seeds and select the best.
 
-The best weights of a seed, the best start of a seed and the best seed of a run are all selected by the functions here.
+The best weights of a seed, the best start of a seed and the best seed of a run are all selected here.
 """
 
 import abc

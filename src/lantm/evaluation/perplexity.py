@@ -1,4 +1,4 @@
-"""Perplexity: how many words, all equally likely, would be as hard to guess as the next word of the text."""
+"""Perplexity of a text for every seed: the exponential of the mean negative log likelihood per word."""
 
 import dataclasses
 from typing import Any

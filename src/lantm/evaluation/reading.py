@@ -1,4 +1,4 @@
-"""Reading a text piece by piece, with state and memory carried from each piece to the next."""
+"""Runs a model on one piece of a text, with state and memory carried over from the piece before."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""What one machine did with one problem, step by step, as plain NumPy arrays cut to the problem's own steps."""
+"""`Recording`: everything one machine did on one problem, step by step, as NumPy arrays without padding."""
 
 import dataclasses
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Fine and coarse scores of every seed, and where answers first go wrong.
+"""Fine and coarse scores of every seed, and the position of first mistakes.
 
 Fine is the percentage of answer symbols that are right, including the end symbol; coarse is the percentage of answers
 that are right as a whole (section 4.1 of the paper).

@@ -1,4 +1,4 @@
-"""The result of counting exact answers (`lantm.evaluation.exact_match`) as records: tallies by kind, first mistake."""
+"""`Verification`: the result record of `exact_match`, with tallies by kind of problem and the first mistake."""
 
 import dataclasses
 

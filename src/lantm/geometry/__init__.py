@@ -1,4 +1,4 @@
-"""Geometries: where keys live and how heads move. Pure mathematics, one file per geometry.
+"""Geometries: the key space and the group action that moves heads, one file per geometry.
 
 | name             | group acting on key space    | a head moves            | distances |
 | ---------------- | ---------------------------- | ----------------------- | --------- |

@@ -1,4 +1,5 @@
-"""What a geometry has to provide: where keys live, and how the heads of the machine move there."""
+"""`Geometry`: the contract of a geometry: how controller outputs become keys and actions, and how far
+keys are apart."""
 
 import abc
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""Complex numbers as pairs (a, b) for a + bi, used by the groups that rotate the plane.
+"""Arithmetic of complex numbers stored as real pairs (a, b), used by the groups that rotate the plane.
 
 Pairs of reals, not JAX's complex dtype: keys are real arrays in every geometry.
 """

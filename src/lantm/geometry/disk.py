@@ -1,4 +1,4 @@
-"""The Poincare disk under its isometries: heads move along geodesics and never reach the rim."""
+"""The Poincare disk, a model of the hyperbolic plane, under its isometries; heads move along geodesics."""
 
 import equinox as eqx
 import jax.numpy as jnp

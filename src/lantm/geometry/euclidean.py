@@ -1,4 +1,4 @@
-"""The key space R^n, on which all groups of the paper act."""
+"""The key space R^n with the Euclidean distance, shared by all groups of the paper."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float

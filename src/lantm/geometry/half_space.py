@@ -1,8 +1,11 @@
-"""Hyperbolic space as the upper half-space, which is more precise in floating point than the disk.
+"""`HalfSpaceGeometry`, the base class of `Disk` and `Hyperbolic`: keys in the upper half-space model of hyperbolic
+space.
 
-A key is (x, y): a point x of the floor R^(n-1) and a height y > 0 above it. The same space is drawn as a disk or ball.
-There the distance of a key from the rim, on which all lengths depend, is the difference of two numbers near 1. Here it
-is the height, which floating point stores with full relative precision however small it is.
+A key is (x, y): a point x of R^(n-1) and a height y > 0 above it. In the disk model all distances depend on the
+distance
+of a key from the rim, which is the difference of two numbers near 1. Here they depend on the height, which floating
+point
+stores with full relative precision however small it is.
 """
 
 import math

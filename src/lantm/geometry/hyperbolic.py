@@ -1,4 +1,4 @@
-"""Hyperbolic space of any dimension, under the group that scales and shifts the upper half-space."""
+"""Hyperbolic space of any dimension; the group scales and translates the upper half-space."""
 
 import equinox as eqx
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""SE(2) acting on the plane: heads move and turn."""
+"""SE(2) acting on the plane: heads translate and turn."""
 
 import equinox as eqx
 

@@ -1,4 +1,4 @@
-"""SO(3) acting on the sphere: heads move on circles, and return."""
+"""SO(3) acting on the sphere: heads move on closed circles."""
 
 import equinox as eqx
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The isometries of the three surfaces of constant curvature: sphere, plane and hyperbolic plane.
+"""Shared isometry arithmetic of the surfaces of constant curvature: sphere, plane and hyperbolic plane.
 
 Every such isometry without reflection is a matrix of two complex numbers,
 

@@ -1,4 +1,4 @@
-"""R^n acting on itself by addition: the geometry of the paper's experiments, with n = 2."""
+"""R^n acting on itself by addition. With n = 2 it is the geometry of the paper's experiments."""
 
 import equinox as eqx
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The request to a study: which cells, and how they are trained and scored."""
+"""`Request`: which cells of a study to run, and how to train and score them (the flags of `lantm reproduce`)."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,4 @@
-"""The sweep file: a grid over the fields of an experiment, as TOML or JSON, checked as a whole.
+"""`Sweep`: reads and checks a sweep file (TOML or JSON), a grid over the fields of an experiment.
 
     seeds = 8                     # 0 to 7, or a list of seeds
     scales = [1, 2, 4]            # scored at these multiples of the training lengths

@@ -1,4 +1,4 @@
-"""How heads move through the key space and read there: the paper's addressing procedure (section 3.3).
+"""The paper's addressing procedure (section 3.3): turns controller outputs into head moves, reads and writes.
 
 Nothing here is trained. The controller emits numbers; this module says what they mean. Training, evaluation and
 traces share it, so a trace shows what was trained.

@@ -1,4 +1,4 @@
-"""The recurrence through the kernels of `lantm.machine.kernel`: what goes into them, and what comes out."""
+"""The recurrence by compiled kernels: packs arguments, calls `kernel/calls.py`, unpacks results."""
 
 import jax
 import jax.numpy as jnp

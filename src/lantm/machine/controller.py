@@ -1,4 +1,4 @@
-"""Controllers: what tells the heads where to go. The paper's is an LSTM (section 2.2); its cell can be bounded."""
+"""`Controller`, the contract, and `LstmController`, the paper's LSTM (section 2.2) with optionally bounded cells."""
 
 import abc
 import dataclasses

@@ -1,4 +1,4 @@
-"""The Lie access neural Turing machine: controller, heads and memory put together."""
+"""`LantmConfig` and `Lantm`: the Lie access neural Turing machine as a model from symbols to symbols."""
 
 import dataclasses
 from typing import Any, Literal, get_args

@@ -1,4 +1,4 @@
-"""The machine as a layer: sequences of vectors in, sequences of vectors out, with a state that can be carried on."""
+"""`LieAccess`: the machine as a layer from vectors to vectors, with a state that can be carried over between calls."""
 
 from typing import Literal, NamedTuple
 

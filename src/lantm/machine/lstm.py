@@ -1,4 +1,4 @@
-"""The baseline: a stack of LSTM layers that reads the input and then answers (section 4.1 of the paper)."""
+"""`LstmConfig` and `Lstm`: the baseline, a stack of LSTM layers that reads the input and then answers (section 4.1)."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""The memory: an append-only store of (address, vector, strength), and what happens when it is full.
+"""The memory: an append-only store of (address, vector, strength), and the policies for a full memory.
 
 A memory is written into slots one after the other and nothing is ever overwritten, so the memory of any
 earlier time is a window of the final one. The backward pass rests on this: it keeps one memory, not one

@@ -1,4 +1,4 @@
-"""What all models have in common: symbols in, a distribution over symbols out, at every step."""
+"""`Model`, the base class of all models: symbols in, logits out at every step; also `Config`, `Trace` and `Output`."""
 
 import abc
 import dataclasses

@@ -1,4 +1,4 @@
-"""The recurrence: a controller and its heads, step after step, forward and backward.
+"""The recurrence of controller and heads, differentiable and independent of the backend (loops or kernels).
 
 Plain `lax.scan` autodiff would save the whole memory at every step, time^2 numbers. But a memory is only
 ever appended to, so each step saw a window of the final one. The backward pass here therefore saves the

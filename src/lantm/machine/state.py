@@ -1,4 +1,4 @@
-"""What goes into a recurrence and what comes out of it, whoever computes it."""
+"""Data types of the recurrence, shared by all implementations: weights, state, schedule, saved path, cotangents."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Products and sums over the steps of a run: on a CPU of those that were run, not of all that there is room for.
+"""Linear layers, embedding lookups and weight gradients over the steps of a run; on a CPU without its padding.
 
 A GPU does all at once in less time than it takes to begin several, and so does a CPU with few steps. On a CPU with a
 C++ compiler, compiled code does it (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks.
@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 from lantm.devices import on_cpu
 from lantm.machine.backend import cpu_kernels
 from lantm.machine.first_order import first_order_only
-from lantm.machine.kernel import on_cpu as compiled
+from lantm.machine.kernel import cpu_calls as compiled
 from lantm.machine.loops import get_slices, put_slices
 
 Sum = TypeVar("Sum")

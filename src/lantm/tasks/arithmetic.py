@@ -1,4 +1,4 @@
-"""The arithmetic tasks: numbers digit by digit, the lowest (least significant) digit first (section 4.1)."""
+"""The arithmetic tasks (section 4.1): addition and doubling, least significant digit first."""
 
 import decimal
 import functools

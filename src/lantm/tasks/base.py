@@ -1,4 +1,4 @@
-"""What a task has to provide: problems as batches of symbols over time."""
+"""`Task`: the contract of a task, which generates problems as batches of symbols over time."""
 
 import abc
 import dataclasses

@@ -1,4 +1,4 @@
-"""A text in three files: training, validation and test.
+"""`Corpus`: reads a text from three files (training, validation, test), such as the Penn Treebank.
 
 The Penn Treebank is not part of this package. Its standard files with 10,000 words, `ptb.train.txt`, `ptb.valid.txt`
 and `ptb.test.txt`, are in the folder `data` of Tomas Mikolov's "simple examples" for recurrent language models

@@ -1,4 +1,4 @@
-"""The six kinds of programs that machines learn to execute, as templates that generate, parse and evaluate them.
+"""The six kinds of Python programs that machines execute, as templates that generate, parse and evaluate them.
 
 The same templates generate programs and parse them, so every generated program can be parsed. Text from a person is
 compared with the templates token by token; nothing is ever executed.

@@ -1,4 +1,4 @@
-"""Hard numbers: digits that people try and that random numbers hardly ever have, such as those of long carries.
+"""Hard problems for arithmetic: structured operands that random sampling hardly ever produces, such as long carries.
 
 Digits are least significant first. `length` digits are used, of `room` in the array; as in `Task.sample`, a problem
 does not depend on the room.

@@ -1,4 +1,4 @@
-"""The lengths that problems of a task are drawn from."""
+"""`Lengths`: the range of lengths from which problems are drawn."""
 
 import dataclasses
 from typing import TypeAlias

@@ -1,4 +1,5 @@
-"""repeatCopy and prioritySort of the second paper: their inputs hold numbers as marks (docs/second-paper.md).
+"""The tasks repeatCopy and prioritySort of the second paper, whose inputs contain numbers in unary
+(docs/second-paper.md).
 
 One mark per unit. The mark is `<s>`, as in the authors' program: a problem begins with one more mark than its first
 number has.

@@ -1,4 +1,4 @@
-"""Hard sequences: patterns that people try and that random symbols hardly ever show.
+"""Hard problems for sequences: structured inputs that random sampling hardly ever produces.
 
 Every function draws the symbols of one problem. `size` symbols are used, of `room` in the array, and there are
 `symbols` different ones. As in `Task.sample`, a problem does not depend on the room.

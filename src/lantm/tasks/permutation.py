@@ -1,4 +1,4 @@
-"""The permutation tasks: the output holds the symbols of the input in another order (section 4.1)."""
+"""The permutation tasks (section 4.1), such as copy and reverse: the output is a permutation of the input."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, final

@@ -1,4 +1,4 @@
-"""A text as columns that are read side by side, cut into pieces of equal length."""
+"""Cuts a text into parallel columns, and those into pieces of equal length (truncated backpropagation through time)."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Short Python programs that a machine learns to execute (paper, section 4.2, after Zaremba and Sutskever, 2014)."""
+"""The task `programs`: executing short Python programs (section 4.2, after Zaremba and Sutskever, 2014)."""
 
 import functools
 from collections.abc import Callable, Sequence

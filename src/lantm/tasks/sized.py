@@ -1,4 +1,4 @@
-"""Tasks whose input and output sizes depend on the length, exactly or as the most that a problem can have."""
+"""Base class of tasks whose input and output sizes are functions, or upper bounds, of the length."""
 
 import abc
 import bisect

@@ -1,4 +1,4 @@
-"""What machines are trained on: problems drawn on the device, or a text read piece by piece.
+"""`Source`: the interface shared by `Task` and `Text`, so that both are traced and displayed by the same code.
 
 `Task` and `Text` are the two kinds of source. `Source` is what they have in common, so that a machine is traced and
 displayed in the same way whatever it was trained on.

@@ -1,4 +1,4 @@
-"""A text as a source: trained on in pieces with carried state, and displayed in short passages."""
+"""`Text`: a corpus as training source (in pieces with carried state), and short passages of it for display."""
 
 import dataclasses
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Trained machines: loaded from a run folder, a file or the zoo, and what one does with them."""
+"""Trained machines: loading from a run folder, a file or the zoo, and everything they can do."""
 
 from lantm.trained.loading import load, load_file, load_run
 from lantm.trained.promotion import promote

@@ -1,4 +1,4 @@
-"""`load`: the same object for a name of the zoo, a machine's file and a run folder."""
+"""`load`: loads trained machines by zoo name, file or run folder."""
 
 import dataclasses
 import pathlib

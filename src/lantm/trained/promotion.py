@@ -1,4 +1,4 @@
-"""From a run to a file: the best seed is selected on some problems, scored on others, and saved with its origin."""
+"""Saves the best seed of a run as a machine file: selected on one set of problems, scored on another."""
 
 import contextlib
 import pathlib

@@ -1,4 +1,4 @@
-"""The weights of a trained machine in another training, or with other switches."""
+"""Reuses the weights of a trained machine: to start another training, or with other switches (`switched`)."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""What machines are scored at, by label: multiples of the training lengths, exact lengths, or the parts of a text."""
+"""The tests that scores are computed on, by label: scales, exact lengths, or the parts of a text."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A problem that a person wrote, answered by a machine."""
+"""`Solution`: a machine's answer to a problem given as text."""
 
 import dataclasses
 

@@ -1,4 +1,5 @@
-"""Trained machines, wherever they come from: all seeds of a run, or the one machine of the zoo or of a file.
+"""`Trained`: all seeds of a run, or the single machine of a file or the zoo, with scores, solve, verify, trace and
+save.
 
 machine = lantm.load("addition")          # the zoo, a file, or a run folder
 machine.solve("423 + 94").answer

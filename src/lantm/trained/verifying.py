@@ -1,4 +1,4 @@
-"""Checks what `Trained.verify` is asked for: a length, and random or hard problems; `lantm.evaluation` counts."""
+"""Checks the arguments of `Trained.verify`; the counting is in `evaluation/exact_match.py`."""
 
 from lantm.errors import LantmError
 from lantm.evaluation import RANDOM, Verification, Watch, verify

@@ -1,4 +1,4 @@
-"""The zoo: trained machines that ship with the package, each a safetensors file with a record of its origin."""
+"""The zoo: trained machines that ship with the package, as safetensors files."""
 
 import pathlib
 from typing import get_args

@@ -1,4 +1,5 @@
-"""What a training would take: bytes of memory and of disk, and time; refused at once where it cannot fit."""
+"""Estimates memory, disk space and time of a training, and refuses one that cannot fit (evaluation:
+`evaluation/budget.py`)."""
 
 import math
 import pathlib

@@ -1,4 +1,4 @@
-"""A curriculum that follows what has been learnt: longer problems once the longest so far are mostly right.
+"""An adaptive curriculum: the longest training length grows once problems of the current one are mostly solved.
 
 Every seed has its own, since seeds learn at different times. It is scored on the batches that it trains on, so it
 costs no tests; and it is part of what a training saves, so a training that is resumed goes on with it.

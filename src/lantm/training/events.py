@@ -1,4 +1,4 @@
-"""The metrics as TensorBoard event files, one run per seed."""
+"""Writes the metrics as TensorBoard event files, one run per seed."""
 
 import pathlib
 from types import TracebackType

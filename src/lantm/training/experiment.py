@@ -1,4 +1,4 @@
-"""An experiment: everything that is needed to repeat a training, as one record that is also a JSON file."""
+"""`Experiment`: everything needed to repeat a training, as one record that is stored as JSON."""
 
 import dataclasses
 import math

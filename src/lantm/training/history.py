@@ -1,4 +1,4 @@
-"""The course of a training as arrays, epoch by epoch, made from its rows of metrics."""
+"""`History`: the metrics of a training as arrays over epochs."""
 
 import dataclasses
 import math

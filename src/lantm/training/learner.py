@@ -1,4 +1,5 @@
-"""One machine's training as pure functions: a step per batch, the best weights, and how the learning rate falls."""
+"""One machine's training as pure functions: a step per batch, the best weights, and the rules (plateau, validation)
+that lower the learning rate."""
 
 from typing import NamedTuple
 

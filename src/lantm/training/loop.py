@@ -1,4 +1,4 @@
-"""The training loop: epochs of all seeds, tests, metrics and checkpoints, interruptible at any moment.
+"""The training loop over epochs, for all seeds: tests, metrics and checkpoints; can be interrupted at any time.
 
 A call to the device does as many batches as fit into a few seconds, so that training can be stopped and continued
 within an epoch, however long that is.

@@ -1,4 +1,4 @@
-"""The loss: the negative log likelihood of the answer's symbols, given the input."""
+"""The loss: negative log likelihood of the answer."""
 
 import jax
 import jax.numpy as jnp

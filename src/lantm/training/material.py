@@ -1,4 +1,4 @@
-"""The batches of an epoch and the tests during training, for the two kinds of source: problems and texts.
+"""Batches and tests of a training, for both kinds of source: generated problems, and texts read piece by piece.
 
 Compiled programs depend on the lessons of a material alone: how batches are taken and learned from. Materials with
 equal lessons share them.

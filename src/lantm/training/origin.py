@@ -1,4 +1,4 @@
-"""Whether a checkpoint can be continued: what it belongs to, and whether what is in it can be used.
+"""Checks that a checkpoint belongs to the experiment that resumes from it, and that its contents are usable.
 
 It notes the experiment and what that learns from, so that it is never continued as another.
 """

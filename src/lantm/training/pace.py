@@ -1,4 +1,4 @@
-"""How much a call to the device does, so that training can be stopped and continued within an epoch."""
+"""`Pace`: the number of batches per call to the device, so that training can be interrupted within an epoch."""
 
 import time
 

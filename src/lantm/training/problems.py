@@ -1,4 +1,4 @@
-"""The problems of a training batch: fresh ones, or ones of a fixed set that come again and again.
+"""Draws the problems of a training batch: fresh ones, or ones from a fixed set that is reused.
 
 A fixed set takes no memory: a problem of it is drawn anew, whenever it is needed, from its length and its number.
 """

@@ -1,4 +1,4 @@
-"""The compiled programs of a training, and how they are compiled before it begins.
+"""The compiled programs of a training, and their compilation ahead of time.
 
 What is traced and compiled for arguments of the same shapes is used by the call that follows, so that one thread can
 prepare the next training while the device is busy with another.

@@ -1,4 +1,4 @@
-"""How a machine is trained: optimiser, schedule, batches and tests, as one record."""
+"""`Recipe`: how to train: optimiser, learning-rate schedule (such as plateau), batches and tests."""
 
 import dataclasses
 import math

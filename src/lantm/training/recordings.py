@@ -1,9 +1,11 @@
-"""Recordings of a training: after every epoch each recorded seed runs one random problem of the longest length.
+"""Records one problem per epoch for some seeds during training (`evaluation/recording.py` records a single problem).
 
-For a text, the problem is a random piece of the validation text. Recordings are cheap: after an epoch only a copy of
-the weights is set aside, and all epochs since the last test are then run as one program. A file in `recordings/` holds
-consecutive epochs and is never changed, so a crash leaves no partial file. A resumed run deletes those that are newer
-than its checkpoint and makes the same ones again.
+The problem is a random one of the longest training length, or a random piece of the validation text. Recording is
+cheap:
+after an epoch only a copy of the weights is kept, and all epochs since the last test are then run as one program. A
+file
+in `recordings/` holds consecutive epochs and is never changed, so a crash leaves no partial file. A resumed run deletes
+the files newer than its checkpoint and records those epochs again, with the same result.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The row of JSON that all commands print and all results store: one experiment on one test."""
+"""The result row: one experiment on one test, as printed by all commands and stored in all results."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The run folder: everything about a training, in files that other programs can read.
+"""`RunFolder`: the folder of a training (experiment, metrics, checkpoints, results), and its lock.
 
 experiment.json     what was trained and how: all that is needed to repeat it
 metrics.jsonl       a line per epoch and seed, and a line per test and seed

@@ -1,8 +1,9 @@
-"""Second tests, so that luck chooses less: weights that beat the best so far are compared with them once more.
+"""Retests weights that beat the best so far, since the best of many short tests is partly luck.
 
-A test during training is short, and the best of many is partly luck. With `Recipe.retest_batches`, weights that beat
-the best so far are tested again beside them, on the same fresh problems, and the better ones are kept. At the end the
-best weights of all machines are tested on the same fresh problems, by which starts and seeds are chosen.
+With `Recipe.retest_batches`, such weights and the best so far are tested on the same fresh problems, and the better
+ones
+are kept. At the end, the best weights of all machines are tested on the same fresh problems, which decides the best
+start of every seed and the best seed.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The machines of a training: all before their first epoch, those of a checkpoint, and the best start of every seed."""
+"""The learners of a training: initial ones, those of a checkpoint, and the best start of every seed."""
 
 import functools
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""The experiment that the paper proposes and does not do: its tasks in every key space, and language in the disk."""
+"""Studies `geometries` and its text version: the paper's tasks in every key space, which the paper proposes as future
+work."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""Python programs (section 4.2): all six kinds, and small loops alone, each with the three models."""
+"""Python programs (section 4.2): all six kinds of programs, and small loops alone, with three models."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The authors' second paper (Yang and Rush, 2017): eight tasks, keys in the plane and on a sphere, and other models.
+"""The authors' second paper (Yang and Rush, 2017): eight tasks, keys in the plane and on a sphere, and its baselines.
 
 The recipe `paper` stands for that paper's, `second`. Models that ours are compared with have neither `robust` nor
 `exact`: beside those they are trained by `tuned`.

@@ -1,4 +1,4 @@
-"""The paper's five sequence tasks (section 4.1): its table at 1x and 2x, and InvNorm at further lengths."""
+"""The five sequence tasks of the paper (section 4.1): its table at scales 1x and 2x, and InvNorm at longer lengths."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""An index over the memory: reads that cost about the square root of its size, and how far off they can be.
+"""Reads through the index, at a cost of about the square root of the memory's size, with an error bound.
 
 Memories are grouped in blocks of consecutive slots, and every block has a summary. A read looks at all summaries,
 reads exactly the few blocks whose summaries could be most wrong, and takes the others by their summaries (see

@@ -1,4 +1,4 @@
-"""Calls of the kernels: what goes into them, and what comes out.
+"""Calls of the recurrence kernels on either device: argument layout, output shapes, batching.
 
 All arrays begin with an axis of runs, each with weights of its own. Runs that are mapped over become more of them
 (`lantm.machine.folding`), so a kernel always knows how many problems there are.

@@ -1,4 +1,5 @@
-"""Programs that the threads of a CPU share out: the recurrence, and what is done for every step around it.
+"""Calls of compiled CPU programs, distributed over threads; and the products and lookups over all steps
+(`cpu_steps.h`).
 
 Around the recurrence, a compiler would do all steps that there is room for. Here those are done that were run.
 """

@@ -1,4 +1,4 @@
-"""Models that ours are compared with: other memories below the same controller, and a transformer.
+"""Models for comparison: other memories with the same controller, and a transformer.
 
 `recurrent.py` is what those with a controller have in common, `stepping.py` runs them; each model is one file.
 """

@@ -1,4 +1,4 @@
-"""The neural Turing machine (Graves, Wayne and Danihelka, 2014): cells that are addressed by content and by shifts.
+"""The neural Turing machine (Graves, Wayne and Danihelka, 2014): cells addressed by content and by shifts.
 
 The memory has as many cells as the input has steps, and is a ring: copies of 64 symbols have 65 cells, and a problem
 twice as long has twice as many. What a cell holds at the start is the same for all cells, and both heads start at the

@@ -1,4 +1,4 @@
-"""RAM and RAM/tape, the memories that the authors' second paper compares with (Yang and Rush, 2017, section 5).
+"""RAM and RAM/tape, the baselines of the authors' second paper (Yang and Rush, 2017, section 5).
 
 Both append a memory with a key in every step of the input, as the Lie access machine does, and read by comparing a key
 with the stored ones. There is no movement in RAM: every key comes from the controller. RAM/tape can also read beside

@@ -1,4 +1,4 @@
-"""What the peers with a memory have in common: an LSTM controller that sees the symbol and what was read last.
+"""The base class of peers with a memory: an LSTM controller that sees the symbol and the last reading.
 
 It is the controller of the Lie access machine, and logits are read from it in the same way. So what sets these models
 apart from ours, and from each other, is the memory: how it is addressed, and what is written where.

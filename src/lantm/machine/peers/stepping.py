@@ -1,4 +1,4 @@
-"""Runs a recurrent model step by step, forward and backward, for a number of steps that is given at run time.
+"""Runs a peer step by step, with a dynamic number of steps, forward and backward.
 
 `lax.scan` runs as many steps as its arrays have rows, and a loop of unknown length has no automatic derivative. So the
 forward pass saves the state before every step, and the backward pass runs each step again from there to differentiate

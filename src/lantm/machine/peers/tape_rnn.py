@@ -1,4 +1,4 @@
-"""The tape RNN of the Chomsky-hierarchy benchmark (Deletang et al., 2023), with the controller of all others here.
+"""The tape RNN of the Chomsky-hierarchy benchmark (Deletang et al., 2023), with the LSTM controller of the other peers.
 
 A head writes the cell it is on and then moves, or stays. Moves are soft: the next tape is the mean of the tapes after
 every move. As in the benchmark two of the moves are jumps by the length of the input, which the machine is told.

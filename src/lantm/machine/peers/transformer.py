@@ -1,4 +1,4 @@
-"""A small transformer: causal attention over the input and the answer's steps, read as all models read them.
+"""A small causal transformer over the input and the steps of the answer.
 
 It sees `</s>` in every step of the answer and never what it answered, as all others. How it knows where a symbol is is
 a setting, since that decides what lengths it generalises to:

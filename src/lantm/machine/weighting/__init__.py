@@ -1,4 +1,4 @@
-"""Weightings: how squared distances become read weights. One file per weighting.
+"""Weightings: read weights as a function of squared distances, one file per weighting.
 
 | name        | a memory at squared distance d is read in proportion to | options              |
 | ----------- | ------------------------------------------------------- | -------------------- |

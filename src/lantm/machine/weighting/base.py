@@ -1,4 +1,4 @@
-"""The contract of a weighting: how squared distances become read weights (section 3.1 of the paper, "Read").
+"""`Weighting`: the contract of a weighting (section 3.1 of the paper, "Read").
 
 A read weight is a memory's share of a total, so only ratios of affinities matter. The backward pass is written in
 terms of their logarithms, whose slopes are small wherever an affinity itself, or its reciprocal, would leave the

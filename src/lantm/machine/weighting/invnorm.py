@@ -1,4 +1,4 @@
-"""InvNorm: read weights that fall with a power of the distance."""
+"""InvNorm: read weights proportional to a negative power of the distance."""
 
 import math
 

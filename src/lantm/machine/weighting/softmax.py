@@ -1,4 +1,4 @@
-"""SoftMax: read weights that fall exponentially with the squared distance."""
+"""SoftMax: read weights that decay exponentially with the squared distance."""
 
 import math
 

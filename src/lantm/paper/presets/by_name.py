@@ -1,4 +1,4 @@
-"""The paper's experiments by name: the machine and the recipe for each task and model (table "Parameters")."""
+"""`preset`: looks up machine and recipe by task, model and recipe name (the paper's table "Parameters")."""
 
 import dataclasses
 from typing import Any

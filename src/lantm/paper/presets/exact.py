@@ -1,4 +1,4 @@
-"""The recipe `exact`: machines whose answers stay right at any length (docs/exact.md)."""
+"""The recipe `exact`: machines that stay correct at any length (docs/exact.md)."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The machines and recipes for Python programs (section 4.2 of the paper and its appendix)."""
+"""Machines and recipes for Python programs (section 4.2 of the paper and its appendix)."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The key plot: where memories were written, and where the answer was read."""
+"""The key plot: positions of writes, and of the reads of the answer."""
 
 from typing import TYPE_CHECKING, Any
 

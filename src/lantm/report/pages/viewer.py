@@ -1,4 +1,4 @@
-"""The page in which machines run in the browser: on problems that one types, through time and through training.
+"""Builds the viewer page, in which machines run on typed problems and can be followed step by step.
 
 There is one machine in it, or two side by side. A machine that the page can run comes with its weights, and the page
 computes what it does. Of any other machine, and of training, the page has recordings.
