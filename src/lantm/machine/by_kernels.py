@@ -1,4 +1,4 @@
-"""The recurrence by compiled kernels: packs arguments, calls `kernel/calls.py`, unpacks results."""
+"""The recurrence by compiled kernels: packs arguments, calls `machine/kernel/calls.py`, unpacks results."""
 
 import jax
 import jax.numpy as jnp
