@@ -145,7 +145,7 @@ def test_a_training_whose_reader_goes_away_is_saved(
     said = lantm("train", *tiny_flags, "--seeds", 1, "--out", tmp_path / "run")
     assert said.status == 141
     assert said.err == (
-        "lantm: the output was closed before its end; stopped after epoch 2 and saved; continue with: "
+        "lantm: the output was closed too early; stopped after epoch 2 and saved; continue with: "
         f"lantm train --resume {tmp_path / 'run'}\n"
     )
     assert (tmp_path / "run" / "checkpoints" / "epoch-000002.safetensors").exists()

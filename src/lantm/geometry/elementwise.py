@@ -1,8 +1,7 @@
 """`elementwise`: a decorator for functions with a custom derivative, which the GPU kernels must apply as one operation.
 
 The kernels split a geometry's formulas into operations on scalars (`lantm.machine.kernel.coordinates`), which would
-lose
-the custom derivative. Registered functions are applied as a whole.
+lose the custom derivative. Registered functions are applied as a whole.
 """
 
 from collections.abc import Callable

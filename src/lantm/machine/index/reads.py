@@ -37,11 +37,11 @@ class Index:
 
     def __post_init__(self) -> None:
         if self.nearest < 1:
-            raise LantmError(f"the index reads {self.nearest} blocks exactly: give a whole number from 1 on")
+            raise LantmError(f"the index reads {self.nearest} blocks exactly: give a whole number of at least 1")
         if self.block is not None and self.block < 1:
-            raise LantmError(f"the index has blocks of {self.block} memories: give a whole number from 1 on")
+            raise LantmError(f"the index has blocks of {self.block} memories: give a whole number of at least 1")
         if not self.tolerance >= 0:
-            raise LantmError(f"the tolerance of the index is {self.tolerance}: give a number from 0 on")
+            raise LantmError(f"the tolerance of the index is {self.tolerance}: give a number of at least 0")
 
     @property
     def few(self) -> int:
