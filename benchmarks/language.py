@@ -21,7 +21,7 @@ from rich.table import Table
 from benchmarks.timing import command, interleaved
 from lantm.devices import device_mesh, over_seeds
 from lantm.evaluation import reading
-from lantm.evaluation.surprise import total_surprise
+from lantm.evaluation.cross_entropy import total_surprise
 from lantm.paper import PAPER_MODELS, preset
 from lantm.provenance import provenance
 from lantm.tasks import Corpus, Text

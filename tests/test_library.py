@@ -245,7 +245,7 @@ def test_an_experiment_is_trained_as_it_is(tiny: lantm.Experiment, trained) -> N
     run = lantm.train(tiny)
     assert run.experiment == tiny
     np.testing.assert_array_equal(run.merits, trained.machines.merits)
-    with pytest.raises(lantm.LantmError, match="trained as it is: leave out cells, seeds"):
+    with pytest.raises(lantm.LantmError, match="already has all settings: leave out cells, seeds"):
         lantm.train(tiny, cells=5, seeds=2)
 
 

@@ -21,7 +21,7 @@ from study_tables import (
 
 from lantm.grids.studies.mechanisms import VARIATIONS
 from lantm.grids.studies.sequences import TASKS
-from lantm.paper.figures import FURTHER
+from lantm.paper.published import FURTHER
 
 NEAR = ("1x", "1x hard", "2x", "2x hard")  # of the study of sequences
 FAR = ("16x", "16x hard", "64x", "256x")  # of the study of generalisation

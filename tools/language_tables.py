@@ -8,7 +8,7 @@ from typing import Any
 from study_tables import CHANGED, NOT_RUN, changed_note, settings_changed, table
 
 from lantm.paper import preset
-from lantm.paper.figures import LANGUAGE
+from lantm.paper.published import LANGUAGE
 from lantm.training import ModelName
 
 MODELS: tuple[ModelName, ...] = ("lstm", "lantm-invnorm", "lantm-softmax")

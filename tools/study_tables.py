@@ -9,7 +9,7 @@ from typing import Any
 from lantm.evaluation.measured import BEYOND_ALL_SCORES
 from lantm.grids import Request
 from lantm.grids.studies import STUDIES
-from lantm.paper.figures import FURTHER, PROGRAMS, SEQUENCES, Figures
+from lantm.paper.published import FURTHER, PROGRAMS, SEQUENCES, Figures
 from lantm.training import Experiment
 
 RECIPES = ("paper", "robust", "exact")  # those that tables compare

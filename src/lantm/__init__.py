@@ -1,38 +1,39 @@
-"""The Lie Access Neural Turing Machine: a memory in a continuous key space, and heads that move by group actions.
+"""The public API. The Lie Access Neural Turing Machine: a memory with continuous keys, and heads moved by Lie group
+actions.
 
 Train and use machines
-    train           train machines on a task or a text, all seeds at once, with or without a run folder
-    load            trained machines by the name of the zoo, a file or a run folder
-    Trained         what both return: scores, verify, solve, trace, save; best, seed, history
-    switched        a trained machine with other switches, to see what each does for it
-    Experiment, Recipe, LantmConfig, LstmConfig, preset     what is trained, and how
-    Progress, History, Scores, Perplexity, Solution, Recording, Verification     what they tell
+        train           trains machines on a task or a text, all seeds in parallel, with or without a run folder
+        load            loads trained machines by zoo name, file or run folder
+        Trained         what both return: scores, verify, solve, trace, save; best, seed, history
+        switched        a trained machine with other switches, to see the effect of each
+        Experiment, Recipe, LantmConfig, LstmConfig, preset     what is trained, and how
+        Progress, History, Scores, Perplexity, Solution, Recording, Verification     the results
 
 The machine as a layer of your own network
     LieAccess       an Equinox module on sequences of vectors; jax.vmap for batches
-    Controller      what drives it, if not the LSTM
+        Controller      a controller instead of the LSTM
 
-Where keys live and how heads move
-    Geometry, EuclideanGeometry     the contracts, for a geometry of your own
+Key spaces and head moves
+    Geometry, EuclideanGeometry     base classes of your own geometry
     Translation, Rotation, ScalingRotation, RigidMotion, Sphere, Disk, Hyperbolic
-    make_geometry   one by its name
+        make_geometry   a geometry by its name
 
-How distances become read weights
-    Weighting       the contract, for a weighting of your own
+Read weights from distances
+    Weighting       base class of your own weighting
     InvNorm, SoftMax
 
 Problems and texts
-    Task, SequenceTask, NumberTask, Lengths     the contracts, for a task of your own
-    make_task       one by its name
-    Text, read_corpus
+        Task, SequenceTask, NumberTask, Lengths     base classes of your own task
+        make_task       a task by its name
+        Text, read_corpus     next-word prediction on a text in three files
 
 Errors
-    LantmError      what was asked for cannot be done: one line that says why and what to do
+        LantmError      a usage error; its message is one line that says what is wrong and how to fix it
 
-docs/ explains the rest; `lantm --help` is the command line.
+See docs/ for more; `lantm --help` describes the command line.
 """
 
-TYPE_CHECKING = False  # as in typing, which takes a while to import, as all else does: the command line starts at once
+TYPE_CHECKING = False  # type checkers read it as true; importing it from typing would slow the command line down
 
 __version__ = "0.2.0"
 
@@ -97,7 +98,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Names are imported when they are first used, so that the command line starts at once."""
+    """Imports names on first use, so that the command line starts quickly."""
     if name not in _MODULES:
         raise AttributeError(f"module 'lantm' has no attribute {name!r}")
     import importlib

@@ -1,4 +1,4 @@
-"""`python -m lantm` is `lantm`."""
+"""Runs the command line as `python -m lantm`."""
 
 from lantm.cli import entry
 

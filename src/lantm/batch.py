@@ -1,4 +1,4 @@
-"""A batch of problems, which tasks make and machines run."""
+"""`Batch`: a padded batch of problems with its masks. Tasks produce it, models consume it."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Int
 
 
 class Batch(eqx.Module):
-    """Problems of one batch. Time is the first axis: a step of the recurrence reads one contiguous row.
+    """A batch of problems. Time is the first axis, so that a step of the recurrence reads one contiguous row.
 
     For copy, the problem `a b c` is
 
@@ -16,32 +16,31 @@ class Batch(eqx.Module):
         targets   .    .    .    .    a     b     c     <e>
         mask      0    0    0    0    1     1     1     1
 
-    with 8 steps and 4 writes. A shorter problem in the same batch continues with `</s>`, unmasked, after its
-    `<e>`; rows from `steps` on are padding for every problem and need not be run.
+    with 8 steps and 4 writes. A shorter problem in the same batch continues with `</s>`, unmasked, after its `<e>`.
+    Rows from `steps` on are padding for every problem and need not be run.
     """
 
     inputs: Int[Array, "time batch"]
     """`<s> input </s> </s> ...`: the answer is never fed back (section 4.1 of the paper)."""
     targets: Int[Array, "time batch"]
-    """What is to be answered at each step; `<e>` where the mask is false."""
+    """The expected symbol at each step; `<e>` where the mask is false."""
     mask: Bool[Array, "time batch"]
-    """True where an answer is expected, its `<e>` included: from the first `</s>` on."""
+    """True at the steps of the answer, including its `<e>`: from the first `</s>` on."""
     steps: Int[Array, ""]
     """The number of steps of the longest problem, at most `time`."""
     writes: Int[Array, " batch"]
-    """The number of steps in which the machine may write: `<s>` and the input, none while it answers
-    (appendix A.1)."""
+    """The number of steps in which the machine may write: `<s>` and the input, not the answer (appendix A.1)."""
     write_capacity: int = eqx.field(static=True)
-    """The most steps in which any problem that fits these arrays may write."""
+    """An upper bound on `writes` for any problem that fits these arrays."""
     answer_capacity: int = eqx.field(static=True)
-    """The most steps from the first `</s>` of the batch to its last `<e>`."""
+    """An upper bound on the number of steps from the first `</s>` of the batch to its last `<e>`."""
     turn: Int[Array, ""] | None = None
-    """The step from which on no problem writes, if it is known before the problems are drawn; by default the largest of
+    """The step from which on no problem writes, if known before the problems are drawn; by default the largest of
     `writes`. With it, seeds whose problems differ in size run for the same number of steps."""
 
 
 def mixed(chosen: Bool[Array, " batch"], one: Batch, other: Batch) -> Batch:
-    """The problems of `one` where chosen and those of `other` elsewhere; both have the same shapes and capacities."""
+    """The problems of `one` where `chosen` is true, otherwise those of `other`; shapes and capacities must agree."""
     return Batch(
         inputs=jnp.where(chosen, one.inputs, other.inputs),
         targets=jnp.where(chosen, one.targets, other.targets),
@@ -55,7 +54,7 @@ def mixed(chosen: Bool[Array, " batch"], one: Batch, other: Batch) -> Batch:
 
 
 def side_by_side(drawn: Batch) -> Batch:
-    """One batch of problems that were drawn one by one: batches of one problem each, with a leading axis."""
+    """Combines batches of one problem each, along a leading axis, into a single batch."""
     return dataclasses.replace(
         drawn,
         inputs=drawn.inputs[..., 0].T,

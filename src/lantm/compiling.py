@@ -1,4 +1,4 @@
-"""Programs that run once: compiled quickly, not well."""
+"""Compiler options for programs that run only once: short compilation matters more than fast execution."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -8,14 +8,14 @@ import jax
 
 from lantm.devices import on_cpu
 
-# On a CPU: fewer stages, and one module instead of one for every few operations.
+# CPU options: fewer compiler stages, and one module instead of one for every few operations.
 _ON_CPU = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
 
 
 def compiled_quickly(function: Callable[..., Any], **jit_options: Any) -> Callable[..., Any]:
-    """`jax.jit` of a function that is run once: on a CPU it compiles in a quarter of the time, and runs more slowly.
+    """`jax.jit` for a function that is run once: on a CPU it compiles in a quarter of the time, and runs more slowly.
 
-    It cannot be called within another compiled function, and rounds in its own way.
+    It cannot be called within another compiled function, and its rounding differs from `jax.jit`.
     """
 
     def run(*arguments: Any) -> Any:
@@ -25,16 +25,16 @@ def compiled_quickly(function: Callable[..., Any], **jit_options: Any) -> Callab
 
 
 def quick_and_exact() -> dict[str, Any]:
-    """The compiler's options for a program that runs once and whose numbers are to be the same to the last bit.
+    """Compiler options for a program that runs once and whose results must be reproducible to the last bit.
 
-    On a CPU. Elsewhere there are none.
+    They apply to a CPU only; elsewhere the options are empty.
     """
     return _options(1, True) if on_cpu() else {}  # at level 0 there are no fused multiply-adds
 
 
 @lru_cache
 def _options(level: int, of_cpu: bool) -> dict[str, Any]:
-    """The options that this version of XLA knows."""
+    """The options that this version of XLA supports."""
     anywhere = {"xla_backend_optimization_level": level}
     if not of_cpu:
         return anywhere

@@ -1,9 +1,9 @@
-"""Many seeds as one program: a leading axis that is mapped over and distributed over all local devices.
+"""Maps a program over seeds and distributes the seeds over all local devices; queries devices and their memory.
 
-All seeds run the same program in step, so they share the lengths of their problems; where a curriculum follows what
-each has learnt, they all run for as many steps as the longest. Everything else random depends on a seed alone. On a CPU
-the same command repeats bit for bit; beside other seeds, in another program, a seed's results may differ in rounding.
-On a GPU even the same command agrees only up to rounding, which training amplifies (docs/reproduction.md).
+All seeds run the same program for the same number of steps, so they share the lengths of their problems. With an
+adaptive curriculum, they run as many steps as the longest problem needs. All other randomness depends on the seed
+alone. On a CPU, repeating a command gives identical results; with a different number of seeds, rounding may differ. On
+a GPU even the same command agrees only up to rounding, which training amplifies (docs/reproduction.md).
 """
 
 import contextlib
@@ -25,39 +25,39 @@ _AXIS = "seeds"
 
 
 def own_cores() -> int:
-    """The cores that this process may use: where a scheduler has given us some of them, only those."""
+    """The number of cores that this process may use, as restricted by a scheduler."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def use_all_cores() -> None:
-    """Makes every core of the CPU a device of its own, to share the seeds out over; to be called first of all."""
-    with contextlib.suppress(RuntimeError):  # devices are in use already: they stay as they are
+    """Makes every core of the CPU a JAX device, to distribute seeds over; must be called before JAX uses devices."""
+    with contextlib.suppress(RuntimeError):  # devices are already in use and stay as they are
         jax.config.update("jax_num_cpu_devices", own_cores())
 
 
 def use_one_device() -> None:
-    """Makes all cores of the CPU one device, for programs whose matrices are large enough to keep them all busy."""
+    """Makes all cores of the CPU one JAX device, for programs with matrices large enough to use all cores."""
     with contextlib.suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", 1)
 
 
 def keep_memory() -> None:
-    """What is freed stays with this process, where the C library can be told so (glibc).
+    """Keeps freed memory in this process, with C libraries that support it (glibc).
 
-    XLA frees the intermediate results of every call. Where the library gives them back to the system, each of their
-    pages has to be cleared and mapped again in the next call, which takes up to a quarter of a training step on a CPU.
+    XLA frees the intermediate results of every call. If the C library returns them to the system, their pages are
+    cleared and mapped again in the next call, which takes up to a quarter of a training step on a CPU.
     """
-    trim_threshold, mmap_threshold = -1, -3  # their names in malloc.h
+    trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in malloc.h
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
-        # Before glibc 2.35, 32 MiB are the most. Without a threshold, setting the other would keep it at 128 KiB.
+        # The maximum is 32 MiB before glibc 2.35. If only the trim threshold is set, the other stays at 128 KiB.
         if library.mallopt(mmap_threshold, 2**30) or library.mallopt(mmap_threshold, 2**25):
             library.mallopt(trim_threshold, 2**30)
 
 
 def current_device() -> jax.Device:
-    """The device that JAX runs computations on by default."""
-    config: Any = jax.config  # its fields have types from JAX 0.12 on only
+    """JAX's default device."""
+    config: Any = jax.config  # its fields have types only from JAX 0.12 on
     chosen = config.jax_default_device
     if chosen is None:
         return jax.local_devices()[0]
@@ -65,18 +65,18 @@ def current_device() -> jax.Device:
 
 
 def on_cpu() -> bool:
-    """Whether computations run on a CPU by default."""
+    """Whether JAX's default device is a CPU."""
     return bool(current_device().platform == "cpu")
 
 
 def local_devices() -> list[jax.Device]:
-    """All local devices of the kind that JAX uses by default."""
+    """All local devices of the default kind."""
     devices: list[jax.Device] = jax.local_devices(backend=current_device().platform)
     return devices
 
 
 def available_memory() -> int | None:
-    """The bytes that are free for computations on all local devices together; None if it is not known."""
+    """The free memory of all local devices together, in bytes; None if unknown."""
     if on_cpu():
         return _available_on_cpu()
     stats = [device.memory_stats() or {} for device in local_devices()]
@@ -86,16 +86,16 @@ def available_memory() -> int | None:
 
 
 def _available_on_cpu() -> int | None:
-    """What the system has free, and what limits leave to this process."""
+    """The free memory of the system, within the limits of this process."""
     found = []
     with contextlib.suppress(OSError, LookupError, ValueError):
         lines = dict(line.split(":") for line in pathlib.Path("/proc/meminfo").read_text().splitlines())
         found.append(1024 * int(lines["MemAvailable"].split()[0]))
-    with contextlib.suppress(OSError, LookupError, ValueError):  # a container's; "max" is no limit
+    with contextlib.suppress(OSError, LookupError, ValueError):  # limits of a container; "max" is no limit
         group = pathlib.Path("/sys/fs/cgroup")
         limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
         kinds = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        found.append(limit - used + int(kinds["file"]))  # what it remembers of files, it can forget
+        found.append(limit - used + int(kinds["file"]))  # the page cache can be reclaimed
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if not found:
             found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -103,7 +103,7 @@ def _available_on_cpu() -> int | None:
 
 
 def device_mesh(seeds: int) -> Mesh:
-    """As many local devices, of the kind that JAX uses by default, as share the seeds out evenly."""
+    """The largest number of local devices that divides the number of seeds, as a mesh."""
     devices = local_devices()
     count = max(n for n in range(1, len(devices) + 1) if seeds % n == 0)
     return Mesh(devices[:count], (_AXIS,))
@@ -116,11 +116,11 @@ def place(tree: T, mesh: Mesh) -> T:
 
 
 def over_seeds(function: Callable[..., Any], mesh: Mesh, **jit_options: Any) -> Callable[..., Any]:
-    """Compiles a function of one seed for all of them: its first argument and its results get an axis of seeds.
+    """Compiles a function of one seed for all seeds: its first argument and its results get an axis of seeds.
 
-    Further arguments are shared by all seeds. Every device runs its own seeds, without traffic between devices:
-    an accelerator all at once, which costs little more than one, a CPU one after the other, since there the
-    small matrices of a seed stay in its cache and a batch of them gains nothing.
+    Further arguments are shared by all seeds. Every device runs its own seeds, without communication. An accelerator
+    runs them in parallel, which costs little more than one. A CPU runs them one after the other, since the small
+    matrices of one seed fit its cache and batching them gains nothing.
     """
     one_by_one = mesh.devices.flat[0].platform == "cpu"
 
@@ -133,7 +133,7 @@ def over_seeds(function: Callable[..., Any], mesh: Mesh, **jit_options: Any) -> 
     @partial(jax.jit, out_shardings=NamedSharding(mesh, Spec(_AXIS)), **jit_options)
     def compiled(tree: Any, *shared: Any) -> Any:
         specs = (Spec(_AXIS), *[Spec()] * len(shared))
-        # check_vma: the loops inside mix what differs between devices with what does not.
+        # check_vma: the loops combine values that differ between devices with values that do not.
         return jax.shard_map(on_one_device, mesh=mesh, in_specs=specs, out_specs=Spec(_AXIS), check_vma=False)(
             tree, *shared
         )
@@ -143,8 +143,8 @@ def over_seeds(function: Callable[..., Any], mesh: Mesh, **jit_options: Any) -> 
 
 @lru_cache(maxsize=64)
 def compiled_once(function: Callable[..., Any], mesh: Mesh, *settings: Any, **jit_options: Any) -> Any:
-    """`over_seeds` of a function whose first arguments are these settings; equal ones get the same program.
+    """`over_seeds` of a function whose first arguments are bound to `settings`; cached for equal settings.
 
-    So a training that is resumed, repeated or tested in the same process compiles nothing again.
+    So a training that is resumed, repeated or tested in the same process does not compile again.
     """
     return over_seeds(partial(function, *settings), mesh, **jit_options)

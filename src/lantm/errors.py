@@ -1,4 +1,4 @@
-"""The exception for usage errors, the warnings, and what to say of a name that nobody knows."""
+"""`LantmError` for usage errors, the warning classes, and "did you mean" suggestions for unknown names."""
 
 import difflib
 from collections.abc import Iterable
@@ -12,19 +12,19 @@ class LantmError(Exception):
 
 
 class LantmWarning(UserWarning):
-    """Something that a person should know of, though work continues. The command line prints it in one line."""
+    """Something the user should know although work continues. The command line prints it in one line."""
 
 
 class DamageWarning(LantmWarning):
-    """A file was damaged and passed over, since an older one served in its place."""
+    """A damaged file was skipped, since an older one could be used instead."""
 
 
 class SlowerWarning(LantmWarning):
-    """What was asked for runs, but not by the fastest code there is."""
+    """A request runs, but not by the fastest implementation."""
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """What there is instead of an unknown name, with the one that looks like it first.
+    """The known names for an error message about an unknown one, with the most similar one first.
 
     >>> meant("epoch", ("epochs", "cells"))
     "did you mean 'epochs'? known are epochs, cells"

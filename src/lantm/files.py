@@ -1,7 +1,7 @@
-"""Files that are either whole or not there, and JSON files read with an error message for people.
+"""Atomic writes (a file is written completely or not at all), and JSON reading with clear error messages.
 
-Only files are written and read: a device, a pipe, a socket or a folder in the place of one is refused. A link to a file
-stays a link, and the file it leads to is written.
+Only regular files are written and read: devices, pipes, sockets and folders are refused. If a path is a symbolic link
+to a file, the target is written and the link stays.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from typing import Any
 from lantm.errors import LantmError
 
 LARGEST_JSON = 2**26
-"""The most bytes of a JSON file that is read."""
+"""The maximum size of a JSON file, in bytes."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -29,9 +29,9 @@ _KINDS = (
 
 
 def destination(path: pathlib.Path) -> pathlib.Path:
-    """The file that is written for a path: the path itself, or the file that it links to.
+    """The file to write for a path: the path itself, or the target of a symbolic link.
 
-    What is there and is no file is a `LantmError`: it would be replaced, or block.
+    Raises a `LantmError` if something other than a regular file is there.
     """
     try:
         if path.is_symlink():
@@ -50,12 +50,12 @@ def destination(path: pathlib.Path) -> pathlib.Path:
 
 
 def check_folder(path: pathlib.Path) -> None:
-    """Raises a `LantmError` if there is something else than a folder where files are to be written into one."""
+    """Raises a `LantmError` if the path exists and is not a folder."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         if path.is_symlink():
-            raise LantmError(f"cannot write into {path}: it is a link to what is not there") from None
+            raise LantmError(f"cannot write into {path}: it is a broken link") from None
         return
     except (OSError, ValueError) as error:
         raise LantmError(f"cannot write into {path}: {getattr(error, 'strerror', None) or error}") from error
@@ -65,10 +65,10 @@ def check_folder(path: pathlib.Path) -> None:
 
 
 def check_links(folder: pathlib.Path) -> None:
-    """Raises a `LantmError` if a file in a folder, or in one directly below, is a link to a file elsewhere.
+    """Raises a `LantmError` if a file in a folder, or in a direct subfolder, is a link to a file outside the folder.
 
-    A link that the user names is followed. One that lies in a folder may be of whoever packed it, and is not, nor is
-    one to what is not there yet: it would be made.
+    A link named by the user is followed. A link inside a folder may have been placed there by whoever created the
+    folder, so it is refused, also if its target does not exist, since writing would create it.
     """
     home = os.path.realpath(folder)
     for path in (path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.is_symlink()):
@@ -78,7 +78,7 @@ def check_links(folder: pathlib.Path) -> None:
 
 
 def check_file(path: pathlib.Path, largest: int | None = None) -> None:
-    """Raises a `LantmError` unless a path is a file, of at most so many bytes; one that is missing raises as usual."""
+    """Raises a `LantmError` unless the path is a regular file of at most `largest` bytes; OSError if it is missing."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise LantmError(f"{path} is {_kind(found.st_mode)}, not a file")
@@ -91,14 +91,14 @@ def _kind(mode: int) -> str:
 
 
 def temporary_path(path: pathlib.Path) -> pathlib.Path:
-    """What a file is called until it is whole; the name says whose it is."""
+    """The name of a file while it is being written; it identifies the process and the host."""
     return path.with_name(f".{path.name}.{os.getpid()}@{_host()}.tmp")
 
 
 def leftovers(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Files in a folder that were not finished and never will be: the process that began them is gone.
+    """Temporary files in a folder whose process no longer exists.
 
-    Of processes on other computers, which share the folder, nothing is known: theirs are left alone.
+    Files of processes on other computers that share the folder are left alone.
     """
     for path in folder.glob(".*.tmp"):
         if (named := re.fullmatch(r"\..*\.(\d+)(?:@(.*))?\.tmp", path.name)) and named[2] in (None, _host()):
@@ -108,7 +108,7 @@ def leftovers(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def is_running(process: int) -> bool:
-    """Whether there is a process of this number on this computer; where that cannot be asked, the answer is yes."""
+    """Whether a process with this number exists on this computer; true if that cannot be determined."""
     if os.name != "posix":
         return True
     try:
@@ -125,7 +125,7 @@ def _host() -> str:
 
 
 def write_whole(path: pathlib.Path, data: bytes) -> None:
-    """Writes a file so that after a crash at any moment it has its old contents or its new ones."""
+    """Atomic write: after a crash at any moment, the file has either its old or its new contents."""
     path = destination(path)
     temporary = temporary_path(path)
     try:
@@ -135,7 +135,7 @@ def write_whole(path: pathlib.Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-        if os.name == "posix":  # the rename itself is safe once its folder is
+        if os.name == "posix":  # makes the rename durable
             folder = os.open(path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
@@ -149,7 +149,7 @@ def write_whole(path: pathlib.Path, data: bytes) -> None:
 
 
 def utf8(text: str) -> bytes:
-    """A text for a file; names of folders that are no UTF-8 have question marks there.
+    """Encodes a text as UTF-8; undecodable parts of folder names become question marks.
 
     >>> utf8("run-\\udcff")
     b'run-?'
@@ -158,12 +158,13 @@ def utf8(text: str) -> bytes:
 
 
 def write_json(path: pathlib.Path, value: Any, indent: int = 2) -> None:
-    """Writes a JSON file, whole or not at all."""
+    """Writes a JSON file atomically."""
     write_whole(path, (json.dumps(value, indent=indent) + "\n").encode())
 
 
 def read_json_object(path: pathlib.Path, remedy: str = "") -> dict[str, Any]:
-    """The JSON object in a file; anything else is a `LantmError`, with the remedy. A missing file raises as usual."""
+    """Reads a JSON object; raises a `LantmError` that ends with `remedy` for other contents, OSError if it is
+    missing."""
     end = f"; {remedy}" if remedy else ""
     try:
         check_file(path, LARGEST_JSON)
@@ -180,7 +181,7 @@ def read_json_object(path: pathlib.Path, remedy: str = "") -> dict[str, Any]:
 
 
 def file_name(text: str) -> str:
-    """A text as part of a file name: letters and digits stay, anything else is a hyphen.
+    """A text as part of a file name: everything but letters and digits becomes a hyphen.
 
     >>> file_name("programs[kinds=loop]-lstm")
     'programs-kinds-loop--lstm'
@@ -189,7 +190,7 @@ def file_name(text: str) -> str:
 
 
 def free_path(path: pathlib.Path) -> pathlib.Path:
-    """The path, or one with a number appended where it exists already."""
+    """The path, or if it exists, the path with a number appended."""
     free, number = path, 1
     while free.exists():
         number += 1

@@ -1,8 +1,8 @@
-"""Ctrl-C and SIGTERM: a question that long work asks when it can stop, and an end that waits for nothing for long.
+"""Ctrl-C and SIGTERM: long-running code polls for them, and a watchdog thread ends a process that does not react.
 
-Python runs its signal handlers between two of its own instructions. In the middle of a compilation, an allocation or a
-long computation there are none, sometimes for minutes. So a process of ours has a thread that hears of the signal at
-once. If the main thread has not ended the command soon after, that thread saves what there is and ends the process.
+Python runs signal handlers only between bytecode instructions, which may take minutes during a compilation, an
+allocation or a long computation. A command therefore has a thread that receives the signal immediately. If the main
+thread has not ended the command shortly after, that thread saves the state and ends the process.
 """
 
 import contextlib
@@ -15,15 +15,15 @@ from types import FrameType
 from typing import Any
 
 GRACE = 1.4
-"""Seconds from the signal until the process is ended, for which the main thread may save and say goodbye itself."""
+"""Seconds between the signal and the end of the process, in which the main thread can save and exit by itself."""
 _GRACE_OF_THE_SECOND = 0.2
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_STATUS = 130  # as shells have it for what Ctrl-C ended
+_STATUS = 130  # exit status after Ctrl-C, as in shells
 
 
 class _Ending:
-    """What is done if the main thread does not end by itself."""
+    """What to do if the main thread does not end by itself."""
 
     def __init__(self) -> None:
         self.grace = GRACE
@@ -38,10 +38,10 @@ _ending = _Ending()
 def interruptible(
     message: str = "finishing the current step and saving (once more to stop at once)", afterwards: str = ""
 ) -> Iterator[Callable[[], bool]]:
-    """Turns Ctrl-C and SIGTERM into a question that a loop asks when it can stop; the second one stops at once.
+    """Replaces Ctrl-C and SIGTERM by a flag that a loop polls; a second signal raises KeyboardInterrupt.
 
-    `afterwards` says how to continue, if it is not the loop that stops but the process (`ended_soon`). Signals reach
-    the main thread only: elsewhere the answer is always no.
+    `afterwards` says how to continue, for the case that the process is ended by `ended_soon`. Signals reach only the
+    main thread; in other threads the flag stays false.
     """
     asked = False
 
@@ -66,7 +66,7 @@ def interruptible(
 
 @contextlib.contextmanager
 def saved_at_the_end(save: Callable[[], object]) -> Iterator[None]:
-    """Within, `save` is called by another thread before it ends a process that cannot stop by itself."""
+    """While entered, `save` is called by the watchdog thread before it ends the process."""
     _ending.savers.append(save)
     try:
         yield
@@ -76,7 +76,7 @@ def saved_at_the_end(save: Callable[[], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def patient(seconds: float) -> Iterator[None]:
-    """Within, the main thread has longer to end by itself: it waits for other processes to save."""
+    """While entered, the main thread has more time to end by itself, to wait for other processes to save."""
     before, _ending.grace = _ending.grace, seconds
     try:
         yield
@@ -86,9 +86,9 @@ def patient(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def ended_soon() -> Iterator[Callable[[], bool]]:
-    """Ends this process soon after Ctrl-C or SIGTERM, whatever its main thread does; for processes of our own.
+    """Ends this process shortly after Ctrl-C or SIGTERM, whatever its main thread does; for command-line processes.
 
-    Gives a question: whether a signal came.
+    Yields a function that tells whether a signal came.
     """
     told, tell = os.pipe()
     os.set_blocking(tell, False)
@@ -118,9 +118,10 @@ def ended_soon() -> Iterator[Callable[[], bool]]:
 
 @contextlib.contextmanager
 def ended_at_once() -> Iterator[None]:
-    """Within, Ctrl-C and SIGTERM end this process on the spot: for imports, which an exception leaves half done.
+    """While entered, Ctrl-C and SIGTERM end the process immediately: for imports, which an exception would leave half
+    done.
 
-    A signal that is ignored stays so.
+    An ignored signal stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -134,7 +135,7 @@ def ended_at_once() -> Iterator[None]:
 
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
-    """Within, Ctrl-C and SIGTERM raise KeyboardInterrupt, unless ignored: for what has something to put away."""
+    """While entered, Ctrl-C and SIGTERM raise KeyboardInterrupt, unless ignored: for code that has to clean up."""
     before = _heard_by(signal.default_int_handler)
     try:
         yield
@@ -143,7 +144,7 @@ def raised() -> Iterator[None]:
 
 
 def _heard_by(handler: Callable[[int, FrameType | None], object]) -> dict[signal.Signals, Any]:
-    """Has the signals that are not ignored handled so; the handlers before."""
+    """Installs a handler for the signals that are not ignored; returns the previous handlers."""
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     return {number: signal.signal(number, handler) for number in heard}
 
@@ -157,20 +158,20 @@ _only_one_ends = threading.Lock()
 
 
 def _end() -> None:
-    """Saves and ends the process; the main thread is in the middle of something."""
-    with _only_one_ends:  # never released: a second one has nothing to do
+    """Saves and ends the process, while the main thread is busy."""
+    with _only_one_ends:  # never released, so that only one thread does this
         for save in _ending.savers:
-            with contextlib.suppress(Exception):  # a full disk is no reason to stay
+            with contextlib.suppress(Exception):  # the process ends even if saving fails, as with a full disk
                 save()
         with contextlib.suppress(OSError, ValueError):
             if sys.stderr.isatty():
-                sys.stderr.write("\x1b[?25h")  # a progress bar hides the cursor
+                sys.stderr.write("\x1b[?25h")  # shows the cursor, which a progress bar hides
             sys.stderr.write(f"lantm: interrupted{'; ' if _ending.afterwards else ''}{_ending.afterwards}\n")
         leave(_STATUS)
 
 
 def leave(status: int) -> None:
-    """Ends the process without waiting for what its devices still compute."""
+    """Ends the process without waiting for computations that are still running on its devices."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

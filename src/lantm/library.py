@@ -1,4 +1,4 @@
-"""Training from Python: a function that returns trained machines, with or without a run folder."""
+"""`lantm.train`: trains machines from Python, with or without a run folder."""
 
 import dataclasses
 import pathlib
@@ -32,23 +32,23 @@ def train(
     on_epoch: Callable[[Progress], object] | None = None,
     **settings: Any,
 ) -> Trained:
-    """Trains machines on a task or a text, all seeds at once, and returns them.
+    """Trains machines on a task or a text, all seeds in parallel, and returns them.
 
         run = lantm.train("copy", recipe="robust", seeds=8)
         run.history.loss                           # epochs x seeds
         run.scores(scales=(1, 2, 4))["4x"].coarse  # percent, per seed
         run.best.solve("hello").answer
 
-    The task is a name, a `Task` of one's own, or "text" with `data="FOLDER"`. `model` and `recipe` choose the paper's
-    sizes and settings; every other setting of `lantm train --help` is a keyword argument (`cells=20`, `epochs=300`,
-    `geometry=lantm.Disk()`, `lengths=(2, 16)`). A whole `Experiment` is trained as it is.
+    The task is a name, a `Task` object, or "text" with `data="FOLDER"`. `model` and `recipe` select the paper's sizes
+    and settings; every other setting of `lantm train --help` is a keyword argument (`cells=20`, `epochs=300`,
+    `geometry=lantm.Disk()`, `lengths=(2, 16)`). An `Experiment` is trained as it is.
 
     With a `folder`, checkpoints, metrics and recordings are written there, and `resume=True` continues an interrupted
-    run, or with more `epochs` one that is complete. With `start_from`, all seeds begin with the weights of that
-    machine, or of the best one of several, and the settings of its machine are the defaults.
+    run, or extends a complete one to more `epochs`. With `start_from`, all seeds start from the weights of that machine
+    (the best seed of several), and its settings are the defaults.
 
-    `on_epoch` is called after every epoch; training ends early when it returns True. It ends early after Ctrl-C, too.
-    The machines trained so far are returned in either case, with `complete` false.
+    `on_epoch` is called after every epoch; training stops early if it returns True, and also after Ctrl-C. The machines
+    trained so far are then returned, with `complete` false.
     """
     if start_from is not None and not isinstance(task, Experiment):
         model, settings = preset_model(start_from), {**vars(start_from.experiment.machine), **settings}
@@ -76,7 +76,7 @@ def train(
 
 
 def _is_true(answer: object) -> bool:
-    """Whether a callback returned True, as Python or an array has it; any other object is not an answer."""
+    """Whether a callback returned True, as a Python or array bool; other values count as false."""
     return (isinstance(answer, bool) or getattr(answer, "dtype", None) == np.bool_) and bool(answer)
 
 
@@ -85,7 +85,7 @@ def _experiment(
 ) -> Experiment:
     if isinstance(task, Experiment):
         if given := [*settings, *(["seeds"] if seeds is not None else [])]:
-            raise LantmError(f"an experiment is trained as it is: leave out {', '.join(given)}")
+            raise LantmError(f"an experiment already has all settings: leave out {', '.join(given)}")
         return task
     if isinstance(task, Task):
         if any(field.name == "train_lengths" for field in dataclasses.fields(task)):
@@ -100,7 +100,7 @@ def _experiment(
 
 
 def _own_task(task: Task, experiment: Experiment) -> Task:
-    """The task itself, which need not be one that can be imported, with the lengths of the experiment."""
+    """The task object itself, which need not be importable, with the lengths of the experiment."""
     if experiment.lengths is None:
         return task
     return task.with_lengths(Lengths(*experiment.lengths, task.train_lengths.stride))
@@ -110,7 +110,7 @@ _OBJECTS: tuple[tuple[str, Any, type], ...] = (
     ("geometry", GEOMETRIES, Geometry),
     ("weighting", WEIGHTINGS, Weighting),
 )
-"""Settings that may be given as objects, which experiments store by their names."""
+"""Settings that may be given as objects; experiments store their names."""
 
 
 def _run_folder(path: pathlib.Path, experiment: Experiment, resume: bool, trained: dict[str, Any]) -> RunFolder:

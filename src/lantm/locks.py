@@ -1,7 +1,7 @@
-"""One process at a time changes a folder: a lock of the operating system, and a note of who holds it.
+"""File locks that keep two processes from changing one folder (run folders, grid folders), with a record of the holder.
 
-The system releases the lock when its process ends, however it ends, so nothing is ever left locked. The lock counts
-within a thread: who holds it may take it again. On network file systems see docs/scaling.md.
+The operating system releases the lock when its process ends for any reason, so no stale lock remains. The lock is
+reentrant within a thread. For network file systems see docs/scaling.md.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from lantm.records import make_record
 
 _LOCK, _HOLDER = ".lock", ".holder.json"
 LOCK_FILES = frozenset({_LOCK, _HOLDER})
-"""What a lock leaves in a folder."""
+"""The files that a lock leaves in a folder."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Holder:
-    """Who holds a lock."""
+    """The process that holds a lock."""
 
     pid: int
     host: str
@@ -41,9 +41,9 @@ _LOCKS: "weakref.WeakValueDictionary[str, filelock.BaseFileLock]" = weakref.Weak
 
 @contextlib.contextmanager
 def locked(folder: pathlib.Path, timeout: float = 0, remedy: str = "", reads: bool = False) -> Iterator[None]:
-    """Locks a folder, which is made if need be; one that another process holds is a `LantmError` that says which.
+    """Locks a folder, which is created if necessary; raises a `LantmError` that names the holder if it is locked.
 
-    Who only `reads` does without a lock in a folder that cannot be written to.
+    With `reads`, a folder that is not writable is used without a lock.
     """
     if not reads:
         check_folder(folder)
@@ -66,19 +66,19 @@ def locked(folder: pathlib.Path, timeout: float = 0, remedy: str = "", reads: bo
     try:
         if lock.lock_counter == 1:
             since = datetime.datetime.now(datetime.UTC).isoformat(sep=" ", timespec="seconds")
-            with contextlib.suppress(LantmError):  # the lock is what matters, not the note
+            with contextlib.suppress(LantmError):  # the note is optional
                 write_json(folder / _HOLDER, vars(Holder(os.getpid(), socket.gethostname(), since)))
         yield
     finally:
         if lock.lock_counter == 1:
             with contextlib.suppress(OSError):
-                if (folder / _HOLDER).is_file():  # what else is there is not ours
+                if (folder / _HOLDER).is_file():  # leave anything else alone
                     (folder / _HOLDER).unlink()
         lock.release()
 
 
 def _holder(folder: pathlib.Path) -> Holder | None:
-    """Who holds the lock of a folder, if the note there is not that of a process which has ended."""
+    """The holder of a folder's lock, unless the note is from a process that has ended."""
     try:
         holder = make_record(Holder, read_json_object(folder / _HOLDER), "the holder")
     except (OSError, LantmError):

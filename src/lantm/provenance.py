@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, commit, device and date."""
+"""Provenance of a result: package versions, git commit, device and date."""
 
 import dataclasses
 import datetime
@@ -14,12 +14,12 @@ import lantm
 from lantm.records import make_record
 
 COMMIT = "LANTM_COMMIT"
-"""The environment variable that names the commit where there is no checkout to ask."""
+"""The environment variable that gives the commit where there is no git checkout."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Provenance:
-    """What a file says of the origin of a result; an older version may have said less."""
+    """The fields of a stored provenance; older versions may have stored fewer."""
 
     lantm: str | None = None
     commit: str | None = None
@@ -31,13 +31,13 @@ class Provenance:
 
 
 def read_provenance(values: Any, where: str) -> dict[str, Any]:
-    """The origin of a result as a file has it, checked; what else it says is kept."""
+    """The provenance read from a file, checked; further fields are kept."""
     make_record(Provenance, values, where, others=True)
     return dict(values)
 
 
 def provenance() -> dict[str, Any]:
-    """The origin of a result, as its JSON file states it."""
+    """The current provenance, as stored in JSON files."""
     return {
         "lantm": lantm.__version__,
         "commit": os.environ.get(COMMIT) or _commit(),
@@ -50,7 +50,7 @@ def provenance() -> dict[str, Any]:
 
 
 def _device() -> str:
-    """The name of the device, and how many there are."""
+    """The name and the number of devices."""
     device = jax.local_devices()[0]
     if device.platform == "cpu":
         return f"cpu: {_cpu_name()}, {os.cpu_count()} cores"
@@ -58,7 +58,7 @@ def _device() -> str:
 
 
 def _cpu_name() -> str:
-    """The CPU's model name. Python has it on Windows only; elsewhere the operating system is asked."""
+    """The CPU's model name, as the operating system reports it; Python knows it only on Windows."""
     if platform.system() == "Darwin" and (name := _output("sysctl", "-n", "machdep.cpu.brand_string")):
         return name
     try:
@@ -73,7 +73,7 @@ def _cpu_name() -> str:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout this package runs from, with a plus sign for uncommitted changes."""
+    """The commit of the checkout that this package runs from, with a plus sign for uncommitted changes."""
     folder = str(pathlib.Path(__file__).parent)
     return _output("git", "-C", folder, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+")
 

@@ -1,19 +1,19 @@
-"""Random keys: every random number is a function of a seed, a purpose and counters such as epoch and batch."""
+"""Random keys derived from a seed, a purpose (such as training or testing) and counters (such as epoch and batch)."""
 
 import jax
 from jaxtyping import Array, Int, PRNGKeyArray
 
-# What random numbers are for: the same seed draws different ones for each purpose.
+# Purposes of random numbers: each has its own random stream per seed.
 INITIALISE, TRAIN, TEST, EVALUATE, RECORD, HARD, NOISE, VERIFY, RECYCLE, RETEST = range(10)
 
 SEEDS = 2**31 - 1
-"""Seeds are below this one, which stands for all of them together."""
+"""Seeds are smaller than this; the number itself is used for what all seeds share."""
 
 
 def seed_key(
     seed: int | Int[Array, ""], purpose: int | Int[Array, ""], *counters: int | Int[Array, ""]
 ) -> PRNGKeyArray:
-    """The random key of a seed for a purpose, at given counters (epoch, batch)."""
+    """The random key of a seed for a purpose, at the given counters (such as epoch and batch)."""
     key = jax.random.fold_in(jax.random.key(seed), purpose)
     for counter in counters:
         key = jax.random.fold_in(key, counter)
@@ -21,5 +21,5 @@ def seed_key(
 
 
 def shared_key(purpose: int, *counters: int | Int[Array, ""]) -> PRNGKeyArray:
-    """The random key of what all seeds share: the lengths."""
+    """A random key shared by all seeds, used for lengths."""
     return seed_key(SEEDS, purpose, *counters)

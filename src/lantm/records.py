@@ -1,8 +1,7 @@
-"""Records from JSON: what a file says, every field checked against its annotation.
+"""Converts JSON to dataclasses and checks every field against its annotation.
 
-Everything that is read from a file comes through here: experiments, sweeps, the notes of machines, rows of scores,
-summaries, where a result comes from, who holds a lock. A number has a largest size, so that no later computation
-meets one that no computer can use.
+Everything read from a file passes through here: experiments, sweeps, notes of machines, rows of scores, summaries,
+provenance, lock holders. Numbers are limited in size, so that later computations cannot overflow.
 """
 
 import dataclasses
@@ -19,18 +18,18 @@ from lantm.errors import LantmError
 T = TypeVar("T")
 
 LARGEST = 2**53
-"""The largest whole number in a file: beyond it, many programs that read JSON round."""
+"""The largest integer in a file; larger ones are not exact in many JSON readers."""
 
 
 def json_object(values: Any, kind: type, where: str) -> dict[str, Any]:
-    """The fields of a record as JSON has them."""
+    """The fields of a JSON object; raises a `LantmError` for other values."""
     if not isinstance(values, dict):
         raise LantmError(f"{where} is not a JSON object with the fields of {kind.__name__}")
     return dict(values)
 
 
 def drop_retired(values: dict[str, Any], retired: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """A record without settings that this version no longer has; each may only have the value that is now fixed."""
+    """Removes settings that this version no longer has; raises a `LantmError` unless they have the value now fixed."""
     for name, fixed in retired.items():
         value = values.get(name, fixed)
         value = tuple(value) if isinstance(value, list) else value
@@ -48,10 +47,10 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def make_record(kind: type[T], values: Any, where: str, others: bool = False) -> T:
-    """An instance of a dataclass from JSON values, every field checked against its annotation.
+    """A dataclass instance from JSON values, every field checked against its annotation.
 
-    A class with a static method `upgrade` is given the values of earlier versions by it. With `others`, fields that it
-    does not have are left out; otherwise they are a `LantmError`.
+    A static method `upgrade` of the class converts values of earlier versions. With `others`, unknown fields are
+    ignored; otherwise they raise a `LantmError`.
     """
     values = json_object(values, kind, where)
     if (upgrade := getattr(kind, "upgrade", None)) is not None:
@@ -70,7 +69,7 @@ def make_record(kind: type[T], values: Any, where: str, others: bool = False) ->
 
 
 def _fit(hint: Any, value: Any, where: str) -> Any:
-    """`value` as the annotated type: a JSON list becomes a tuple, a whole number may stand for a float."""
+    """`value` converted to the annotated type: a list becomes a tuple, an integer may stand for a float."""
     origin, choices = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         fits = value in choices

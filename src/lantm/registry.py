@@ -1,4 +1,5 @@
-"""Geometries and tasks by name: built-in ones, and those of a user's module, which files name only where trusted."""
+"""`Registry`: built-in classes by name; `module:Name` is a user's class, imported from files only if
+they are trusted."""
 
 import dataclasses
 import importlib
@@ -14,15 +15,15 @@ from lantm.errors import LantmError, meant
 T = TypeVar("T")
 
 Trust = bool | tuple[str, ...]
-"""Which names of the form `module:Name` in a file may be imported: all, none, or these, which the user gave."""
+"""Which `module:Name` names in a file may be imported: all, none, or the ones listed (which the user gave)."""
 
 
 MODULES: set[str] = set()
-"""The modules of the user's that were imported by name: what they raise is not a fault of this package."""
+"""The user's modules that were imported by name; exceptions raised there are not bugs of this package."""
 
 
 def imports_module(name: str) -> bool:
-    """Whether making the object of this name imports a module of the user's.
+    """Whether creating the object of this name imports a user's module.
 
     >>> imports_module("my_task:Mine[size=3]"), imports_module("copy[data_symbols=5]")
     (True, False)
@@ -31,28 +32,28 @@ def imports_module(name: str) -> bool:
 
 
 def check_trust(names: Iterable[object], trust: Trust, where: str) -> None:
-    """Refuses names from a file that would import a module, and with it run its code, unless they are trusted.
+    """Raises a `LantmError` for names from a file that would import a module, which runs its code, unless trusted.
 
-    A name that was typed or is in the user's own code is the user's word; one that is read from a file is not.
+    Names typed by the user or in the user's own code need no check.
     """
     for name in names:
         if isinstance(name, str) and imports_module(name) and not (trust if isinstance(trust, bool) else name in trust):
             raise LantmError(
                 f"{where} names {name!r}, and importing a module runs its code: add --trust (in Python: trust=True) if "
-                "you trust who wrote it"
+                "you trust its author"
             )
 
 
 class Registry(Generic[T]):
-    """Maps a name to a class, or another function, that makes objects of one kind.
+    """Maps names to classes (or other callables) that create objects of one kind.
 
-    A name is either registered or `module:Name`: then `Name`, a class or an object, is imported from the
-    Python module `module` on the import path or in the current folder; a file there may be named as such,
-    `./mine.py:Name`. Options in brackets are passed as keyword arguments: `bigramFlip[unit=bigrams]`.
+    A name is either registered or of the form `module:Name`. The latter imports `Name`, a class or an object, from the
+    Python module `module` on the import path or in the current folder, which may also be given as a file:
+    `./mine.py:Name`. Options in brackets are keyword arguments: `bigramFlip[unit=bigrams]`.
     """
 
     def __init__(self, kind: str, base: type[T]) -> None:
-        """`kind` is the word used in messages; the objects are instances of `base`."""
+        """`kind` is the word used in messages; `base` is the base class of the objects."""
         self.kind = kind
         self._base = base
         self._makers: dict[str, Callable[..., T]] = {}
@@ -70,7 +71,7 @@ class Registry(Generic[T]):
         return name in self._makers
 
     def make(self, name: str) -> T:
-        """The object called `name`; for an unknown name, a `LantmError` with a suggestion."""
+        """Creates the object of this name; an unknown name raises a `LantmError` with a suggestion."""
         name, options = self._split(name)
         if name in self._makers:
             return self._call(self._makers[name], name, options)
@@ -80,7 +81,7 @@ class Registry(Generic[T]):
         raise LantmError(f"unknown {self.kind} {name!r}: {known}, or name your own as module:Name")
 
     def name_of(self, made: T, ignored: tuple[str, ...] = ()) -> str:
-        """The name that `make` makes an equal object of: a registered one or `module:Name`, with its options."""
+        """The inverse of `make`: a name from which it creates an equal object."""
         kind = type(made)
         name = next((name for name, maker in self._makers.items() if maker is kind), None)
         if name is None:
@@ -98,7 +99,7 @@ class Registry(Generic[T]):
         return f"{name}[{','.join(options)}]" if options else name
 
     def _split(self, name: str) -> tuple[str, dict[str, Any]]:
-        """The name and the options of, for example, `bigramFlip[unit=bigrams]`."""
+        """The name and the options of a name such as `bigramFlip[unit=bigrams]`."""
         match = re.fullmatch(r"([^\[\]]+)(?:\[([^\[\]]*)\])?", name)
         if not match:
             raise LantmError(f"{name!r} is not the name of a {self.kind}: write name or name[field=value,...]")
@@ -127,13 +128,13 @@ class Registry(Generic[T]):
 
     def _make_from_module(self, name: str, options: dict[str, Any]) -> T:
         module_name, _, attribute = name.partition(":")
-        if os.getcwd() not in sys.path:  # as `python -m` does
+        if os.getcwd() not in sys.path:  # `python -m` adds it too
             sys.path.insert(0, os.getcwd())
         try:
             module = importlib.import_module(_module_of(module_name))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # the user's file may raise anything
+        except BaseException as error:  # user code may raise anything
             raise LantmError(
                 f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
                 "on Python's path and in the current folder"
@@ -144,14 +145,14 @@ class Registry(Generic[T]):
             raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}")
         if isinstance(found, self._base):
             return found
-        # Nothing is called that is not a subclass of the base class.
+        # Only subclasses of the base class are called.
         if not (isinstance(found, type) and issubclass(found, self._base)):
             raise LantmError(f"{name!r} is not a {self._base.__name__}: derive it from that class")
         return self._call(found, name, options)
 
 
 def _module_of(name: str) -> str:
-    """The name of a module, which may be given as a file below the current folder.
+    """The module name for a module that may be given as a file in the current folder.
 
     >>> _module_of("./tasks/mine.py"), _module_of("tasks.mine")
     ('tasks.mine', 'tasks.mine')
@@ -160,7 +161,7 @@ def _module_of(name: str) -> str:
 
 
 def _scalar(text: str) -> int | float | bool | str:
-    """The value of an option: an int, a float or a bool if it reads as one, else the text."""
+    """The value of an option: an int, a float or a bool if possible, otherwise the text."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

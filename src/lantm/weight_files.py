@@ -1,7 +1,7 @@
-"""Trees of arrays as safetensors files: checkpoints, machines and recordings.
+"""Safetensors files for checkpoints, machines and recordings: trees of arrays and notes, checked against a stored
+digest.
 
-The header carries a digest of everything in the file, so damage is noticed when it is read: before that, nothing in it
-is believed. Nothing is ever unpickled.
+The digest covers the notes and all arrays. It is verified before anything in a file is used. Nothing is ever unpickled.
 """
 
 import contextlib
@@ -24,24 +24,24 @@ from lantm.files import write_whole
 FORMAT = "lantm-1"
 SUFFIX = ".safetensors"
 
-_Arrays = Iterable[tuple[str, np.ndarray]]  # in the order of their names
+_Arrays = Iterable[tuple[str, np.ndarray]]  # sorted by name
 
-# What reading a file that is not whole may raise.
+# Exceptions that reading a damaged file may raise.
 _DAMAGE = (safetensors.SafetensorError, OSError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 
 
 def named_arrays(tree: Any) -> dict[str, np.ndarray]:
-    """The arrays of a tree by their path in it: names that stay the same as long as the fields do."""
+    """The arrays of a tree by their paths: names that stay the same as long as the fields do."""
     return {name: np.asarray(leaf) for name, leaf in _named(eqx.filter(tree, eqx.is_array)).items()}
 
 
 def named_shapes(tree: Any) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays of a tree by the same names, also where there are only shapes."""
+    """The shapes of the arrays of a tree by the same names; the tree may also hold `ShapeDtypeStruct`s."""
     return {name: tuple(leaf.shape) for name, leaf in _named(eqx.filter(tree, _has_shape)).items()}
 
 
 def save(path: pathlib.Path, tree: Any, notes: Mapping[str, Any]) -> None:
-    """Writes the arrays of `tree` with `notes` (JSON values) beside them, whole or not at all."""
+    """Writes the arrays of `tree` with `notes` (JSON values), atomically."""
     arrays = named_arrays(tree)
     text = json.dumps(notes, sort_keys=True)
     metadata = {"format": FORMAT, "notes": text, "digest": _digest(sorted(arrays.items()), text)}
@@ -49,19 +49,19 @@ def save(path: pathlib.Path, tree: Any, notes: Mapping[str, Any]) -> None:
 
 
 def read_notes(path: pathlib.Path) -> dict[str, Any]:
-    """The notes alone, to learn what kind of tree to load; the digest of the whole file is checked first."""
+    """Reads only the notes, which say what kind of tree to load; the digest of the whole file is checked first."""
     with _opened(path) as (file, metadata):
         return _notes(((name, file.get_tensor(name)) for name in sorted(_shapes(file))), metadata, path)
 
 
 def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
-    """The tree saved in `path`, of the structure of `like`, with its notes.
+    """Loads the tree saved in `path`, with the structure of `like`, and its notes.
 
-    A file that is damaged, or that holds something else, is a `LantmError`.
+    Raises a `LantmError` if the file is damaged or holds something else.
     """
     expected = _named(eqx.filter(like, _has_shape))
     with _opened(path) as (file, metadata):
-        # Before anything is read: a file that is larger than the machine takes no memory.
+        # Compare shapes before reading, so that a huge file takes no memory.
         shapes = _shapes(file)
         names = {_former_name(name) if _former_name(name) in shapes else name: name for name in expected}
         _compare({name: leaf.shape for name, leaf in expected.items()}, _renamed(shapes, names), path)
@@ -71,7 +71,7 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
     _compare({name: leaf.dtype for name, leaf in expected.items()}, {n: a.dtype for n, a in arrays.items()}, path)
 
     def take(place: Any, leaf: Any) -> Any:
-        # Not `jnp.asarray`, which compiles a program for every shape.
+        # Not `jnp.asarray`, which compiles a program per shape.
         return jax.device_put(arrays[_name(place)]) if _has_shape(leaf) else leaf
 
     return jax.tree_util.tree_map_with_path(take, like), notes
@@ -79,8 +79,8 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
 
 @contextlib.contextmanager
 def _opened(path: pathlib.Path) -> Iterator[tuple[Any, dict[str, str]]]:
-    """The file and its metadata; whatever goes wrong while it is read is a `LantmError`."""
-    if not path.is_file():  # a pipe would be waited for
+    """The file and its metadata; errors while reading are raised as `LantmError`."""
+    if not path.is_file():  # opening a pipe would block
         raise LantmError(f"there is no file {path}")
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
@@ -97,7 +97,7 @@ def _shapes(file: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _notes(arrays: _Arrays, metadata: Mapping[str, str], path: pathlib.Path) -> dict[str, Any]:
-    """The notes of a file, if they and its arrays are those that its digest was made of."""
+    """The notes of a file, after verifying the digest of notes and arrays."""
     if metadata["digest"] != _digest(arrays, metadata["notes"]):
         raise LantmError(f"{path} is damaged: its contents do not match its digest; restore it from a copy")
     notes = json.loads(metadata["notes"])
@@ -115,11 +115,11 @@ def _digest(arrays: _Arrays, notes: str) -> str:
 
 
 def _compare(expected: Mapping[str, Any], found: Mapping[str, Any], path: pathlib.Path) -> None:
-    """Names the first difference between the arrays that there should be and those that there are."""
+    """Raises a `LantmError` for the first difference between the expected and the found arrays."""
     if missing := sorted(expected.keys() - found.keys()):
         raise LantmError(f"{path} lacks {missing[0]!r}: it is damaged or holds another kind of machine")
     if surplus := sorted(found.keys() - expected.keys()):
-        raise LantmError(f"{path} has {surplus[0]!r} besides: it is damaged or holds another kind of machine")
+        raise LantmError(f"{path} also has {surplus[0]!r}: it is damaged or holds another kind of machine")
     for name, kind in expected.items():
         if found[name] != kind:
             raise LantmError(
@@ -128,7 +128,7 @@ def _compare(expected: Mapping[str, Any], found: Mapping[str, Any], path: pathli
 
 
 def _former_name(name: str) -> str:
-    """What older versions called an array: a machine with a memory had no layer inside.
+    """The name of an array in older versions, which had no layer inside of a machine.
 
     >>> _former_name("best_model.layer.controller.inputs.weight"), _former_name("layer.start.keys")
     ('best_model.symbols.weight', 'start.keys')

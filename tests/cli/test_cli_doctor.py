@@ -36,7 +36,7 @@ def test_extras_that_are_not_there(lantm, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_kernels_are_tried() -> None:
     """The loops agree."""
     found = doctor.facts()["kernels"]
-    assert found.startswith("serve: ")
+    assert found.startswith("work: ")
     assert float(found.rpartition(" ")[2]) < 1e-5
 
 
@@ -60,7 +60,7 @@ def test_a_gpu_that_jax_does_not_use(
     ):
         (tmp_path / "version").write_text(text)
         monkeypatch.setattr(doctor, "_DRIVER", tmp_path / "version")
-        assert doctor.advice()[0] == f"there is an NVIDIA GPU that JAX does not use: pip install 'jax[{extra}]'"
+        assert doctor.advice()[0] == f"JAX does not use the NVIDIA GPU of this machine: pip install 'jax[{extra}]'"
 
 
 def test_what_makes_it_slow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def test_help_uses_a_wide_terminal(lantm, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("COLUMNS", "120")
     lines = lantm("train", "--help").out.splitlines()
     assert not [line for line in lines if line.startswith("-----")]
-    whole = "--seeds INT How many seeds to train side by side, as one program. (default: 8)"
+    whole = "--seeds INT Number of seeds, trained in parallel as one program. (default: 8)"
     assert whole in [" ".join(line.split()) for line in lines], "a line of 80 columns would be broken"
     assert '("423 + 94"), a program for programs' in " ".join(lantm("solve", "--help").out.split())
     prose = lantm("video", "--help").out.partition("positional")[0].splitlines()
@@ -52,10 +52,10 @@ def test_help_shows_the_defaults_of_the_task_and_model(lantm) -> None:
 def test_every_flag_is_explained(lantm) -> None:
     text = " ".join(lantm("train", "--help").out.split())
     for words in (
-        "--optimiser {rmsprop,adam,adagrad} The rule that turns gradients into steps.",
+        "--optimiser {rmsprop,adam,adagrad} Optimiser.",
         "--geometry STR The key space and its group",
-        "--seeds INT How many seeds to train side by side",
-        "TASK What to learn: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, "
+        "--seeds INT Number of seeds, trained in parallel",
+        "TASK Task to train on: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, "
         "programs, text, or your own as module:Name.",
     ):
         assert words in text

@@ -42,7 +42,7 @@ def study(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> S
         ("--scales 1000000000", "ask for lengths up to 1,000,000"),
         ("--problems 10000001", "give a whole number from 1 to 10,000,000"),
         ("--seeds 1000000000", "this training would take"),
-        ("--out link", "link: it is a link to what is not there"),
+        ("--out link", "link: it is a broken link"),
         ("--runs pipe", "pipe: it is a pipe; give the name of a folder"),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_table_and_its_file(lantm, study: Study, tmp_path: pathlib.Path) -> No
 def test_a_quick_one_says_so_and_is_kept_apart(lantm, study: Study, tmp_path: pathlib.Path) -> None:
     said = lantm("reproduce", "small", "--quick", "--problems", 32)
     assert said.status == 0
-    assert said.out.startswith("A quick version")
+    assert said.out.startswith("Quick version")
     assert "small, recipe paper, a quick version: ours" in said.out
     assert "pass" not in said.out
     assert not (tmp_path / "results").exists()
@@ -177,9 +177,9 @@ def test_commands_take_its_file(lantm, shelf: pathlib.Path, trained, tmp_path: p
     (row,) = json.loads(lantm("eval", file, *flags).out)
     assert row["fine"] == json.loads(lantm("eval", trained.folder.path, *flags).out)[0]["fine_by_seed"][2]
     assert json.loads(lantm("info", file, "--json").out)["seeds"] == [2]
-    assert "only the best weights are kept" in lantm("eval", file, "--weights", "last").err
+    assert "only the best weights are stored" in lantm("eval", file, "--weights", "last").err
     checkpoint = next((trained.folder.path / "checkpoints").glob("*.safetensors"))
-    assert "is no machine by itself: of a checkpoint, give the run folder" in lantm("eval", checkpoint).err
+    assert "is not a machine file: for a checkpoint, give the run folder" in lantm("eval", checkpoint).err
 
 
 def test_the_one_before_is_shown_too(lantm, shelf: pathlib.Path, trained) -> None:

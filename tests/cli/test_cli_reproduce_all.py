@@ -106,7 +106,7 @@ def test_a_quick_one_is_kept_apart(lantm, runs: pathlib.Path) -> None:
     shutil.copytree(runs / "runs" / name, runs / "runs" / f"{name}-quick")
     said = lantm("reproduce", "all", "--quick", "--problems", 32, "--only", "usual")
     assert (said.status, said.err) == (0, "")
-    assert said.out.startswith("A quick version")
+    assert said.out.startswith("Quick version")
     assert (runs / "summary-quick.html").is_file()
     assert not (runs / "summary.html").exists()
     assert pathlib.Path("runs/quick/reproduce-all.json").is_file()
@@ -115,7 +115,8 @@ def test_a_quick_one_is_kept_apart(lantm, runs: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("flags", [("--recipe", "paper"), ("--recipe=robust",), ("--from-zoo",)])
 def test_what_is_for_one_study(refused, flags: tuple[str, ...]) -> None:
-    assert "is for one study: leave it out, or name the study instead of all" in refused("reproduce", "all", *flags)
+    said = refused("reproduce", "all", *flags)
+    assert "applies to a single study: leave it out, or name a study instead of all" in said
 
 
 def test_it_is_in_the_help(lantm) -> None:

@@ -44,12 +44,12 @@ def file(tmp_path: pathlib.Path) -> pathlib.Path:
 def test_a_sweep_from_its_file_to_its_table(lantm, file: pathlib.Path, tmp_path: pathlib.Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = lantm("sweep", file, "--plan")
-    assert said.out == "4 points, 4 of them to be done, as 1 program\n"
+    assert said.out == "4 points, 4 of them to be trained, as 1 program\n"
     assert not (tmp_path / "runs").exists()
 
     said = lantm("sweep", file, "--csv", "table.csv", "--json")
     assert said.status == 0
-    assert "4 points, 4 of them to be done, as 1 program, into runs/tiny" in said.err
+    assert "4 points, 4 of them to be trained, as 1 program, into runs/tiny" in said.err
     assert "running copy-lantm-invnorm-" in said.err
     rows = json.loads(said.out)
     assert [(row["learning_rate"], row["seed"], row["done"]) for row in rows] == [
@@ -63,7 +63,7 @@ def test_a_sweep_from_its_file_to_its_table(lantm, file: pathlib.Path, tmp_path:
 
     again = lantm("sweep", file)
     assert again.status == 0
-    assert "4 points, 0 of them to be done" in again.out
+    assert "4 points, 0 of them to be trained" in again.out
     assert "running" not in again.out
     shown = lantm("sweep", "--show", "runs/tiny", "--json")
     assert json.loads(shown.out) == rows
@@ -122,7 +122,7 @@ def test_the_help_shows_a_file_that_can_be_used(lantm, tmp_path: pathlib.Path) -
     (tmp_path / "shown.toml").write_text("\n".join(shown))
     said = lantm("sweep", tmp_path / "shown.toml", "--plan")
     assert (said.status, said.err) == (0, "")
-    assert said.out == "32 points, 32 of them to be done, as 2 programs\n"
+    assert said.out == "32 points, 32 of them to be trained, as 2 programs\n"
 
 
 def test_what_cannot_be_trained_or_written_is_known_before(refused, file: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -134,7 +134,7 @@ def test_what_cannot_be_trained_or_written_is_known_before(refused, file: pathli
     assert "give a whole number from 1 to 10,000,000" in refused("sweep", "--plan", file)
     file.write_text(json.dumps({"experiment": {"task": "copy"}}))
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    assert "is a link to what is not there" in refused("sweep", "--plan", file, "--out", tmp_path / "link")
+    assert "is a broken link" in refused("sweep", "--plan", file, "--out", tmp_path / "link")
     assert "is a file; give the name of a folder" in refused("sweep", file, "--out", file)
 
 

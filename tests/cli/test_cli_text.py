@@ -251,7 +251,7 @@ def test_help(lantm) -> None:
         (("view", "{run}", "--lengths", "106"), "no 106 words in a row: use 1 to 105"),
         (("video", "{run}", "--seed", "9"), "not of seed 9"),
         (("reproduce", "language"), "language needs a text: give --data FOLDER"),
-        (("reproduce", "language", "--data", "nowhere"), "nowhere: give one that holds train.txt"),
+        (("reproduce", "language", "--data", "nowhere"), "nowhere: give a folder with train.txt"),
         (("reproduce", "language", "--data", "nowhere", "--scales", "2"), "leave out --recipe, --scales and --hard"),
     ],
 )
@@ -308,7 +308,7 @@ def test_a_sweep(lantm, text_folder: pathlib.Path, tmp_path: pathlib.Path) -> No
     file.write_text(f"seeds = 2\n[experiment]\n{experiment}\n[grid]\nlearning_rate = [0.1, 0.01]\n")
     said = lantm("sweep", file, "--out", tmp_path / "sweep", "--json")
     assert said.status == 0
-    assert "4 points, 4 of them to be done, as 1 program," in said.err
+    assert "4 points, 4 of them to be trained, as 1 program," in said.err
     rows = json.loads(said.out)
     assert [(row["learning_rate"], row["seed"], row["done"]) for row in rows] == [
         (0.1, 0, True),

@@ -141,7 +141,7 @@ def test_interrupted(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
         ("copy --length 4 --problems 0", "problems is 0: give a whole number from 1 to 10,000,000"),
         ("copy --length 4 --draw -1", "draw is -1"),
         ("copy --length 4 --seed 99", "no seed 99"),
-        ("copy --length 4 --weights last", "only the best weights are kept"),
+        ("copy --length 4 --weights last", "only the best weights are stored"),
         ("nowhere --length 4", "nowhere is not a run folder"),
     ],
 )

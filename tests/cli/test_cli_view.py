@@ -101,7 +101,7 @@ def test_the_whole_zoo(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.Monkey
         name.partition("-")[0] for name in zoo.names()
     }
     assert names[0] == "copy-lantm-invnorm"
-    left_out = said.out.partition("to keep it small: ")[2].splitlines()[0].split(", ")
+    left_out = said.out.partition("left out to limit the size: ")[2].splitlines()[0].split(", ")
     assert sorted(names + left_out) == zoo.names()
 
 

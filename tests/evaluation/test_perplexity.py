@@ -8,7 +8,7 @@ import pytest
 from small_texts import MACHINES
 
 from lantm.evaluation import TextExaminer, reporting
-from lantm.evaluation.surprise import total_surprise
+from lantm.evaluation.cross_entropy import total_surprise
 from lantm.machine import LstmConfig, Model
 from lantm.machine.model import Linear
 from lantm.tasks import Corpus, Text

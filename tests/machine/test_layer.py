@@ -170,13 +170,13 @@ def test_a_layer_that_forgets_can_be_scanned() -> None:
 
 @pytest.mark.parametrize("writes", [-1, TIME + 1])
 def test_there_are_not_so_many_steps_to_write_in(writes: int) -> None:
-    with pytest.raises(LantmError, match=f"writes is {writes}: there are {TIME} steps"):
+    with pytest.raises(LantmError, match=f"writes is {writes}: give a number from 0 to the number of steps, {TIME}"):
         small_layer()(sequences(1)[0], writes=writes)
 
 
 @pytest.mark.parametrize("name", ["cells", "memory_width", "read_heads", "write_heads"])
 def test_sizes_from_1_on(name: str) -> None:
-    with pytest.raises(LantmError, match=f"{name} is 0: give a whole number from 1 on"):
+    with pytest.raises(LantmError, match=f"{name} is 0: give a whole number of at least 1"):
         LieAccess(INPUTS, key=jax.random.key(0), **{name: 0})
 
 
@@ -375,7 +375,7 @@ def test_a_controller_of_ones_own_decides_the_size() -> None:
     controller = PlainLstm(jnp.ones((INPUTS + 4 + 2, 8)), jnp.zeros(8), CellState(jnp.zeros(2), jnp.zeros(2)))
     layer = LieAccess(INPUTS, key=jax.random.key(0), memory_width=4, controller=controller)
     assert layer(sequences(1)[0])[0].shape == (TIME, 2)
-    with pytest.raises(LantmError, match="kernels are for the LSTM"):
+    with pytest.raises(LantmError, match="kernels support only the LSTM"):
         layer(sequences(1)[0], backend="kernel")
 
 

@@ -190,7 +190,7 @@ def test_there_are_no_kernels_and_no_noise(name: str) -> None:
     model, batch = ALL[name].build(TASK.vocabulary, jax.random.key(0)), problems([2])
     with pytest.raises(LantmError, match="has no kernels: use the backend"):
         model.features(batch, "kernel")
-    with pytest.raises(LantmError, match="learns without noise"):
+    with pytest.raises(LantmError, match="does not support noise"):
         model.features(batch, noise=Noise(jax.random.key(0), 0.1))
 
 
@@ -199,7 +199,7 @@ def test_there_are_no_kernels_and_no_noise(name: str) -> None:
     [
         (lambda: NtmConfig(cells=0), "cells is 0: give"),
         (lambda: RamConfig(key_size=0), "key_size is 0: give"),
-        (lambda: TransformerConfig(heads=3), "3 heads cannot share 128 cells: give"),
+        (lambda: TransformerConfig(heads=3), "128 cells cannot be split over 3 heads: give"),
         (lambda: TransformerConfig(layers=0), "layers is 0: give"),
         (lambda: TransformerConfig(cells=24, heads=8, positions="rope"), "give each head an even number"),
     ],

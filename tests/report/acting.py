@@ -9,7 +9,7 @@ import numpy as np
 
 from lantm.evaluation import Heads, Memories, Recording
 from lantm.geometry import make_geometry
-from lantm.report.pages.packing import pack
+from lantm.report.pages.packed_recording import pack
 from lantm.tasks import Corpus, Text, make_task
 
 COPY = make_task("copy")

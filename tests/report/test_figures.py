@@ -16,7 +16,7 @@ from lantm.report.figures.answer import draw_answer
 from lantm.report.figures.canvas import style
 from lantm.report.figures.gates import draw_gates
 from lantm.report.figures.keys import draw_keys
-from lantm.report.figures.numbers import room_for
+from lantm.report.figures.read_labels import room_for
 from lantm.report.figures.scene import around, everything, lay_out
 from lantm.report.figures.trace import verdict, write_figures
 from lantm.report.projection import Projection, circle

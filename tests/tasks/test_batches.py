@@ -242,7 +242,7 @@ def test_any_answer_can_be_shown(task: Task, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("copy", "", "copy has nothing to work on: give it at least one symbol"),
+        ("copy", "", "copy needs at least one symbol"),
         ("copy", "naïve", "copy has no symbol for 'ï': use only the characters ' !"),
         ("copy", "a\nb", r"copy has no symbol for '\n'"),
         ("copy", "a" * 1_000_001, "copy has problems up to length 1,000,000, not 1,000,001: shorten it"),
@@ -256,15 +256,15 @@ def test_any_answer_can_be_shown(task: Task, data: st.DataObject) -> None:
         ("addition", "423 +", "addition needs two numbers, not '423 +': write them as '423 + 94'"),
         ("addition", "1 + 2 + 3", "addition cannot read '2 + 3' as a number"),
         ("oddFirst", "abc", "oddFirst has no problems of length 3: use a multiple of 2, as 2 or 4"),
-        ("repeatCopy", "hello", "repeatCopy cannot read 'hello': write how many times, from 1 on, and a text, as in"),
-        ("repeatCopy", "0:hello", "repeatCopy cannot read '0:hello': write how many times, from 1 on"),
+        ("repeatCopy", "hello", "repeatCopy cannot read 'hello': write a count of at least 1, and a text, as in"),
+        ("repeatCopy", "0:hello", "repeatCopy cannot read '0:hello': write a count of at least 1"),
         ("repeatCopy", "3:", "repeatCopy cannot read '3:'"),
         ("repeatCopy", "2:naïve", "repeatCopy has no symbol for 'ï': use only the characters ' !"),
         ("repeatCopy", "50001:a", "repeatCopy repeats up to 50,000 times and up to 1,000,000 symbols, not 1 symbols"),
         ("repeatCopy", "2:" + 600_000 * "a", "repeatCopy repeats up to 50,000 times and up to 1,000,000 symbols, not"),
         ("repeatCopy[text_size=0]", "1:a", "repeatCopy cannot repeat texts of 0 symbols: use text_size=1 or more"),
-        ("prioritySort", "cab", "prioritySort cannot read 'cab': write a priority and a value of one character each"),
-        ("prioritySort", "0:a1:b", "prioritySort cannot read '0:a1:b': write a priority and a value"),
+        ("prioritySort", "cab", "prioritySort cannot read 'cab': write pairs of a priority and a character"),
+        ("prioritySort", "0:a1:b", "prioritySort cannot read '0:a1:b': write pairs of a priority and a character"),
         ("prioritySort", "0:a 2:b", "prioritySort needs the priorities 0 to 1 for 2 values, each once: '0:a 2:b' has"),
         ("prioritySort", "0:a 0:b", "prioritySort needs the priorities 0 to 1 for 2 values, each once"),
         ("prioritySort", "0:ï", "prioritySort has no symbol for 'ï'"),
@@ -280,7 +280,7 @@ def test_what_people_are_told(name: str, text: str, message: str) -> None:
 
 
 def test_half_a_bigram_has_no_length() -> None:
-    with pytest.raises(LantmError, match="no problems of 3 input symbols: the next have 4"):
+    with pytest.raises(LantmError, match="no problems of 3 input symbols: the next larger size is 4"):
         BigramFlip(unit="bigrams").encode("abc")
 
 

@@ -51,7 +51,7 @@ def test_rare_words_are_unknown(tmp_path: pathlib.Path) -> None:
     corpus = read_corpus(write(tmp_path), vocabulary=4)
     assert corpus.words == ("<eos>", "the", "cat", "<unk>")
     assert words(corpus, "train") == "the cat <unk> <eos> the cat <unk> <eos> <eos> the <unk> <eos>"
-    with pytest.raises(LantmError, match="vocabulary is 2: give a whole number from 3 on"):
+    with pytest.raises(LantmError, match="vocabulary is 2: give a whole number of at least 3"):
         read_corpus(tmp_path, vocabulary=2)
 
 
@@ -82,7 +82,7 @@ def test_the_digest_tells_texts_apart(tmp_path: pathlib.Path) -> None:
 def test_a_missing_file(tmp_path: pathlib.Path, part: str) -> None:
     write(tmp_path)
     (tmp_path / f"{part}.txt").unlink()
-    with pytest.raises(LantmError, match=rf"has no {part}\.txt: it has to hold .*ptb\.train\.txt"):
+    with pytest.raises(LantmError, match=rf"has no {part}\.txt: it needs .*ptb\.train\.txt"):
         read_corpus(tmp_path)
 
 
@@ -93,7 +93,7 @@ def test_a_missing_file(tmp_path: pathlib.Path, part: str) -> None:
         (b"", r"{part}\.txt is empty"),
         (b" \n \n", r"{part}\.txt is empty"),
         (b"the cat \xff sat", r"{part}\.txt is not UTF-8 text \(at byte 8\)"),
-        (b"the c\0t", r"{part}\.txt is no text: it has zero bytes, the first at character 5"),
+        (b"the c\0t", r"{part}\.txt is not text: it has zero bytes, the first at character 5"),
         ("the".encode("utf-16"), r"{part}\.txt is not UTF-8 text \(at byte 0\)"),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_file_that_is_no_text(tmp_path: pathlib.Path, part: str, data: bytes, 
 
 def test_a_text_in_another_language(tmp_path: pathlib.Path) -> None:
     write(tmp_path, test="un chien <unk>\n")
-    with pytest.raises(LantmError, match=r"test\.txt has no word of the vocabulary, which is that of train\.txt"):
+    with pytest.raises(LantmError, match=r"test\.txt has no word of the vocabulary of train\.txt"):
         read_corpus(tmp_path)
 
 

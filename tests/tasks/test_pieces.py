@@ -27,5 +27,5 @@ def test_every_word_once(tokens: int, batch_size: int, steps: int) -> None:
 
 
 def test_a_text_too_short() -> None:
-    with pytest.raises(LantmError, match="a text of 4 words has no 5 columns"):
+    with pytest.raises(LantmError, match="a text of 4 words cannot fill 5 columns"):
         cut(np.arange(4), 5, 2, end=0)

@@ -77,7 +77,7 @@ def test_notes_that_are_no_notes(shelf: pathlib.Path) -> None:
     path = shelf / "copy-lantm-invnorm.safetensors"
     for notes, complaint in (
         ([], "not a JSON object"),
-        ({}, "no machine by itself"),
+        ({}, "not a machine file"),
         ({"experiment": 1}, "experiment is 1, which is not a JSON object"),
     ):
         inspect.unwrap(weight_files.save)(path, {"a": jnp.zeros(3)}, notes)  # type: ignore[arg-type]  # unchecked
@@ -89,7 +89,7 @@ def test_notes_that_are_no_notes(shelf: pathlib.Path) -> None:
 
 def test_a_checkpoint_is_not_mistaken_for_a_machine(trained) -> None:
     checkpoint = next((trained.folder.path / "checkpoints").glob("*.safetensors"))
-    with pytest.raises(LantmError, match="no machine by itself: of a checkpoint, give the run folder it is in"):
+    with pytest.raises(LantmError, match="not a machine file: for a checkpoint, give the run folder it is in"):
         load(checkpoint)
 
 

@@ -67,7 +67,7 @@ def test_the_last_weights(trained, tmp_path: pathlib.Path) -> None:
     run = trained.machines
     np.testing.assert_array_equal(run.weights("last").embedding, trained.result.learners.model.embedding)
     machine = load(run.save(tmp_path / "one.safetensors"))
-    with pytest.raises(LantmError, match="only the best weights are kept"):
+    with pytest.raises(LantmError, match="only the best weights are stored"):
         machine.weights("last")
 
 

@@ -86,8 +86,8 @@ def test_lengths_are_the_longest_or_uniform_up_to_it() -> None:
     [
         ({"curriculum_threshold": 1.5}, "curriculum_threshold"),
         ({"curriculum_threshold": 0.9, "curriculum_step": 0}, "curriculum_step"),
-        ({"curriculum_threshold": 0.9, "curriculum": 0.5}, "give curriculum or curriculum_threshold"),
-        ({"curriculum_threshold": 0.9, "schedule": "validation"}, "give another schedule"),
+        ({"curriculum_threshold": 0.9, "curriculum": 0.5}, "cannot be combined"),
+        ({"curriculum_threshold": 0.9, "schedule": "validation"}, "give another one"),
     ],
 )
 def test_what_is_refused(changes: dict[str, Any], said: str) -> None:
@@ -96,7 +96,7 @@ def test_what_is_refused(changes: dict[str, Any], said: str) -> None:
 
 
 def test_a_text_has_none() -> None:
-    with pytest.raises(LantmError, match="curriculum_threshold is for tasks"):
+    with pytest.raises(LantmError, match="curriculum_threshold applies to tasks"):
         make_experiment({"task": "text", "schedule": "constant", "curriculum_threshold": 0.3})
 
 

@@ -133,13 +133,13 @@ def test_what_is_no_record(values: Any) -> None:
 
 
 def test_parts_that_do_not_fit_together() -> None:
-    with pytest.raises(LantmError, match=r"lstm does not have this machine.* lantm-softmax"):
+    with pytest.raises(LantmError, match=r"this machine is not a lstm.* lantm-softmax"):
         dataclasses.replace(EXPERIMENT, model="lstm")
-    with pytest.raises(LantmError, match=r"lantm-invnorm does not have this machine.* lstm"):
+    with pytest.raises(LantmError, match=r"this machine is not a lantm-invnorm.* lstm"):
         dataclasses.replace(EXPERIMENT, model="lantm-invnorm", machine=LstmConfig())
-    with pytest.raises(LantmError, match=r"lantm-invnorm does not have this machine.* lantm-softmax"):
+    with pytest.raises(LantmError, match=r"this machine is not a lantm-invnorm.* lantm-softmax"):
         dataclasses.replace(EXPERIMENT, model="lantm-invnorm")
-    with pytest.raises(LantmError, match="turn mixed_lengths or memory_limit off"):
+    with pytest.raises(LantmError, match="mixed_lengths and memory_limit cannot be combined"):
         Experiment("copy", "lantm-invnorm", LantmConfig(memory_limit=100), Recipe(mixed_lengths=True))
 
 
@@ -149,7 +149,7 @@ def test_members() -> None:
     experiment = dataclasses.replace(EXPERIMENT, members=members, seeds=3, first_seed=0)
     assert list(experiment.seed_numbers) == [0, 1, 2]
     assert Experiment.from_json(as_json(experiment)) == experiment
-    with pytest.raises(LantmError, match="there are 3 members: give as many seeds, with 0 as the first"):
+    with pytest.raises(LantmError, match="there are 3 members: give as many seeds, with first_seed 0"):
         dataclasses.replace(experiment, seeds=2)
     with pytest.raises(LantmError, match="the seed of a member is -1"):
         Member(-1, 0.1)

@@ -61,13 +61,13 @@ def test_batches_of_training_have_it_and_no_two_the_same(tiny: Experiment) -> No
 
 def test_the_baseline_has_none(problems: Batch) -> None:
     model = LstmConfig(layers=1, cells=4, embedding=3).build(128, jax.random.key(1))
-    with pytest.raises(LantmError, match="lstm learns without noise"):
+    with pytest.raises(LantmError, match="lstm does not support noise"):
         answer(model, problems, noise=Noise(jax.random.key(2), 0.5))
-    with pytest.raises(LantmError, match="lstm learns without noise"):
+    with pytest.raises(LantmError, match="lstm does not support noise"):
         make_experiment({"task": "copy", "model": "lstm", "noise": 0.3})
 
 
 @pytest.mark.parametrize("name", ["noise", "hard_share", "curriculum"])
 def test_a_text_has_none(name: str) -> None:
-    with pytest.raises(LantmError, match=f"{name} is for tasks, not for texts"):
+    with pytest.raises(LantmError, match=f"{name} applies to tasks, not to texts"):
         make_experiment({"task": "text", name: 0.3})

@@ -55,7 +55,7 @@ def test_the_command_says_what_differs(lantm, copy_of_run) -> None:
     said = lantm("train", "--resume", folder.path)
     assert (said.status, said.out, said.err.count("\n")) == (2, "", 1)
     assert "recipe.decay was 0.95 and is now 0.5" in said.err
-    assert "and 1 more; undo that, or train anew in another folder" in said.err
+    assert "and 1 more; undo that, or train in another folder" in said.err
 
 
 def test_a_source_that_has_changed(trained) -> None:
@@ -112,7 +112,7 @@ def test_a_checkpoint_that_stands_where_there_is_nothing(copy_of_run, trained) -
     arrays = {name: np.array(array) for name, array in weight_files.safetensors.numpy.load_file(path).items()}
     arrays["batch"][:] = 77
     weight_files.save(path, arrays, weight_files.read_notes(path))
-    with pytest.raises(LantmError, match=r"it stands at batch \[77, 77, 77, 77\] of 2"):
+    with pytest.raises(LantmError, match=r"it is at batch \[77, 77, 77, 77\] of 2"):
         load_run(folder)
 
 

@@ -96,11 +96,11 @@ def test_what_does_not_fit_is_refused() -> None:
     for recipe in ("robust", "exact"):
         with pytest.raises(LantmError, match=r"ntm has the recipes paper, .*tuned and demo"):
             preset("copy", "ntm", recipe)
-    with pytest.raises(LantmError, match="ntm needs an end of its input"):
+    with pytest.raises(LantmError, match="ntm needs an end of input"):
         preset("text", "ntm")
     with pytest.raises(LantmError, match="choose the model ram-tape"):
         make_experiment({"task": "copy", "model": "ram", "tape": True})
-    with pytest.raises(LantmError, match="ntm learns without noise"):
+    with pytest.raises(LantmError, match="ntm does not support noise"):
         make_experiment({"task": "copy", "model": "ntm", "noise": 0.1})
 
 

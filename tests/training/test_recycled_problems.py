@@ -104,7 +104,7 @@ def test_a_set_without_problems_of_some_length() -> None:
         ProblemMaterial(experiment, COPY)
     with pytest.raises(LantmError, match="recycled_problems is 0: give a whole number from 1 to 2147483647, or None"):
         Recipe(recycled_problems=0)
-    with pytest.raises(LantmError, match="recycled_problems is for tasks, not for texts: leave it out"):
+    with pytest.raises(LantmError, match="recycled_problems applies to tasks, not to texts: leave it out"):
         Experiment("text", "lstm", LSTM, RECIPE)
 
 

@@ -23,10 +23,10 @@ Make = Callable[..., Experiment]
         ({"seeds": 0}, "seeds is 0"),
         ({"first_seed": -1}, "first_seed is -1"),
         ({"machine": LantmConfig()}, "give a memory_limit"),
-        ({"machine": LstmConfig()}, "lantm-invnorm does not have this machine.* lstm"),
+        ({"machine": LstmConfig()}, "this machine is not a lantm-invnorm.* lstm"),
         (
             {"machine": LantmConfig(weighting="softmax", memory_limit=100)},
-            "lantm-invnorm does not have this machine.* lantm-softmax",
+            "this machine is not a lantm-invnorm.* lantm-softmax",
         ),
         ({"lengths": (2, 4)}, "a text has no lengths"),
         ({"task": "copy"}, "the task copy has no text: leave out --data, or choose the task text"),

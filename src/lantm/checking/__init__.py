@@ -1,4 +1,4 @@
-"""Whether a task, a geometry, a weighting or a controller does what its contract says, with a counterexample if not.
+"""`find` and `check`: test a user's task, geometry, weighting or controller against its contract.
 
 >>> from lantm.geometry import Translation
 >>> [finding.law for finding in check(Translation()) if finding.broken]
@@ -11,7 +11,7 @@ from typing import Any
 from lantm.checking.controllers import check_controller
 from lantm.checking.finding import Finding
 from lantm.checking.geometries import check_geometry
-from lantm.checking.problems import check_task
+from lantm.checking.tasks import check_task
 from lantm.checking.weightings import check_weighting
 from lantm.errors import LantmError
 from lantm.geometry import GEOMETRIES, Geometry, make_geometry

@@ -1,4 +1,4 @@
-"""A controller against its contract (`lantm.machine.Controller`), as the controller of a layer."""
+"""Tests a controller against the contract `lantm.machine.Controller`, by using it in a layer."""
 
 import equinox as eqx
 import jax

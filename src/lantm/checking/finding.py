@@ -1,4 +1,4 @@
-"""What was found of one law."""
+"""`Finding`: the result of testing one law, with a counterexample if the law is broken."""
 
 from typing import Any, NamedTuple
 

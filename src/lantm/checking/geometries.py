@@ -1,4 +1,4 @@
-"""The laws of a geometry (`lantm.geometry.Geometry`), in double precision, on random and on singular keys and actions.
+"""Tests the laws of a geometry (`lantm.geometry.Geometry`) in float64, on random and on singular keys and actions.
 
 Two actions are the same if they move keys alike: some groups have several numbers for one action.
 """

@@ -1,4 +1,4 @@
-"""A weighting against its contract (`lantm.machine.Weighting`)."""
+"""Tests a weighting against the contract `lantm.machine.Weighting`."""
 
 import jax
 import jax.numpy as jnp

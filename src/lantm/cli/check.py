@@ -1,4 +1,4 @@
-"""`lantm check`: whether a task, geometry, weighting or controller does what its contract says."""
+"""`lantm check`: tests a user's task, geometry, weighting or controller against its contract (package `checking`)."""
 
 import dataclasses
 from typing import Annotated
@@ -13,20 +13,20 @@ from lantm.cli.parse import parse
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Check a task, a geometry, a weighting or a controller against its contract, and print a counterexample.
+    """Test a task, geometry, weighting or controller against its contract, and print a counterexample if it fails.
 
-    Of a task: the layout of a thousand random and hard problems of all lengths, and the output against what `expected`
-    says. Of a geometry: the laws of the group, its action, mixing and distances, and finite gradients. Of a weighting:
-    affinities, weights and gradients. Of a controller: sizes, state and gradients in a layer.
+    Tasks: the layout of a thousand random and hard problems of all lengths, and `output` against `expected`.
+    Geometries: the laws of the group, its action, mixing and distances, and finite gradients. Weightings: affinities,
+    weights and gradients. Controllers: sizes, state and gradients in a layer.
 
-    `lantm train` does the quick part of it by itself before the first epoch, for what is not built in. The exit status
-    is 1 if something is broken.
+    `lantm train` runs the quick part of these tests before the first epoch for classes that are not built in. The exit
+    status is 1 if a law is broken.
     """
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
-    """Your own as module:Name, with options as in mine:Task[width=3]; or one that is built in, such as copy or disk."""
+    """Your class as module:Name, with options as in mine:Task[width=3], or a built-in name such as copy or disk."""
     json: bool = False
-    """Print JSON on standard output: a row for each law."""
+    """Print JSON on standard output: one row per law."""
 
 
 def main(arguments: list[str]) -> int:
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     console = Console()
     for finding in found:
         if not finding.cases:
-            say(console, f"not tried  {finding.law}: {finding.counterexample}", "yellow")
+            say(console, f"not tested {finding.law}: {finding.counterexample}", "yellow")
         elif finding.broken:
             say(console, f"broken     {finding.law}", "red")
             say(console, f"           {finding.counterexample}")

@@ -1,4 +1,4 @@
-"""`lantm completion`: a script by which a shell completes commands, flags, their choices and names of machines."""
+"""`lantm completion`: prints a bash, zsh or fish script that completes commands, flags, choices and machine names."""
 
 import dataclasses
 import importlib
@@ -24,9 +24,9 @@ Shell = Literal["bash", "zsh", "fish"]
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Print a script by which a shell completes commands, flags, their choices and the names of machines.
+    """Print a script that completes commands, flags, their choices and machine names in a shell.
 
-    For bash, where the package bash-completion is installed:
+    For bash, with the package bash-completion installed:
 
         mkdir -p ~/.local/share/bash-completion/completions
         lantm completion bash > ~/.local/share/bash-completion/completions/lantm
@@ -41,11 +41,11 @@ class Arguments:
         mkdir -p ~/.config/fish/completions
         lantm completion fish > ~/.config/fish/completions/lantm.fish
 
-    Shells that are started from then on complete.
+    Completion is available in shells started afterwards.
     """
 
     shell: Annotated[tyro.conf.Positional[Shell], tyro.conf.arg(metavar="{bash,zsh,fish}")]
-    """Which shell."""
+    """The shell."""
 
 
 class Flag(NamedTuple):
@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def flags(command: str) -> list[Flag]:
-    """The flags of a command: the fields of its record, and of the records in it."""
+    """The flags of a command: the fields of its dataclass, including nested ones."""
     module = importlib.import_module(f"lantm.cli.{command}")
     forms = [value for name, value in vars(module).items() if name in ("Arguments", "AddArguments")]
     found = {flag.name: flag for form in forms for flag in _flags_of(form)}
@@ -72,7 +72,7 @@ def flags(command: str) -> list[Flag]:
 
 
 def words(command: str) -> list[str]:
-    """What may stand for the first argument of a command, besides a file."""
+    """Completions of the first argument of a command, besides file names."""
     tasks = [*TASKS, Text.name]
     machines = [*TASKS, *zoo.names()]
     known: dict[str, list[str]] = {
@@ -112,12 +112,12 @@ def _flags_of(form: Any) -> Iterator[Flag]:
 
 
 def _unwrapped(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A type without its annotations, and these."""
+    """A type without `Annotated`, and its annotations."""
     return (kind.__origin__, kind.__metadata__) if get_origin(kind) is Annotated else (kind, ())
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
-    """The values of a Literal, also inside of an optional one."""
+    """The values of a Literal, which may be optional."""
     if get_origin(kind) is Literal:
         return tuple(map(str, get_args(kind)))
     inside = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else ()
@@ -125,7 +125,7 @@ def _choices(kind: Any) -> tuple[str, ...]:
 
 
 def _bash(shell: Shell) -> str:
-    """For bash, and for zsh through its emulation of bash's completion."""
+    """The script for bash; for zsh it uses zsh's emulation of bash completion."""
     choices = (
         _case(f'"{command} {flag.name}"', flag.choices)
         for command in COMMANDS

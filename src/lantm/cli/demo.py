@@ -1,4 +1,4 @@
-"""`lantm demo`: watch a machine learn to copy, in a few minutes on a laptop."""
+"""`lantm demo`: trains a machine on copy and shows it at work, in a few minutes on a laptop."""
 
 import dataclasses
 import pathlib
@@ -10,12 +10,12 @@ from lantm.cli.parse import parse
 from lantm.files import free_path
 from lantm.paper import preset
 
-_INTRODUCTION = """A Lie access machine learns to copy: it reads up to 64 symbols, then has to say them all again.
-Its memory lives in a plane; one head writes along a line there, another learns to go back and read along it.
+_INTRODUCTION = """A Lie access machine learns to copy: it reads up to 64 symbols and then has to repeat them.
+Its memory is a plane. One head writes along a line, and another learns to go back and read along it.
 """
 _CONCLUSION = """
-1x are the lengths it was trained on; 2x and 4x it has never seen.
-Everything is in {run}. What to try next:
+1x are the training lengths; 2x and 4x are longer than any problem in training.
+Everything is in {run}. Try next:
   {lantm} view {run} --open
   {lantm} solve {run} "your own text"
   {lantm} eval {run} --lengths 100 200 400
@@ -26,12 +26,12 @@ Everything is in {run}. What to try next:
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Watch a machine learn to copy, see how far beyond its training it can go, and let it answer."""
+    """Train a machine to copy, see how well it generalises to longer problems, and let it answer one."""
 
     out: pathlib.Path = pathlib.Path("runs/demo")
-    """The run folder to make; a number is appended if there is one."""
+    """The run folder to create; a number is appended if it exists."""
     seeds: int = 4
-    """How many machines learn side by side."""
+    """Number of machines to train in parallel."""
 
 
 def main(arguments: list[str]) -> int:

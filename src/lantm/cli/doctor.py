@@ -1,4 +1,4 @@
-"""`lantm doctor`: versions, devices, whether the compiled kernels serve, and what would make it faster."""
+"""`lantm doctor`: reports versions, devices and whether the compiled kernels work, and advises how to run faster."""
 
 import dataclasses
 import importlib.metadata
@@ -25,12 +25,12 @@ from lantm.provenance import provenance
 _PACKAGES = ("jax", "jaxlib", "equinox", "optax", "numpy", "safetensors")
 _EXTRAS = {"figures": "matplotlib", "video": "imageio_ffmpeg", "ray": "ray", "parquet": "pyarrow"}
 _DRIVER = pathlib.Path("/proc/driver/nvidia/version")
-_CUDA_13_DRIVER = 580  # the first that runs CUDA 13
+_CUDA_13_DRIVER = 580  # the first version that supports CUDA 13
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Show versions, devices, whether the compiled kernels serve, and what would make lantm faster here."""
+    """Show versions, devices and whether the compiled kernels work, and advise how to run faster here."""
 
     json: bool = False
     """Print JSON on standard output."""
@@ -52,15 +52,15 @@ def main(arguments: list[str]) -> int:
             table.add_row(name, Text(_shown(value)))
     console.print(table, highlight=False)
     if absent := [name for name, there in found["extras"].items() if not there]:
-        say(console, f"\nthe extras that are not there: pip install 'lantm[{','.join(absent)}]'")
-    say(console, "\nwhat would make it faster" + ("" if found["advice"] else ": nothing that we know of"))
+        say(console, f"\nextras that are not installed: pip install 'lantm[{','.join(absent)}]'")
+    say(console, "\nhow to run faster" + ("" if found["advice"] else ": no advice"))
     for advice in found["advice"]:
         say(console, f"- {advice}")
     return 0
 
 
 def facts() -> dict[str, Any]:
-    """Everything that is known of this installation, as JSON values."""
+    """The facts about this installation, as JSON values."""
     reason = unserved_device()
     origin = provenance()
     cuda = (name for name in ("jax-cuda12-plugin", "jax-cuda13-plugin") if _version(name))
@@ -78,21 +78,19 @@ def facts() -> dict[str, Any]:
 
 
 def advice() -> list[str]:
-    """What would make training faster here, a line each; the most important first."""
+    """Ways to train faster here, one line each, the most important first."""
     found = []
     platform, driver = current_device().platform, _driver_version()
-    config: Any = jax.config  # its fields have types from JAX 0.12 on only
+    config: Any = jax.config  # its fields have types only from JAX 0.12 on
     if platform != "gpu" and driver:
         extra = "cuda13" if driver >= _CUDA_13_DRIVER else "cuda12"
-        found.append(f"there is an NVIDIA GPU that JAX does not use: pip install 'jax[{extra}]'")
+        found.append(f"JAX does not use the NVIDIA GPU of this machine: pip install 'jax[{extra}]'")
     elif platform == "cpu":
-        found.append("an NVIDIA GPU of 2020 or later: it trains many seeds in little more time than one")
+        found.append("use an NVIDIA GPU of 2020 or later: many seeds take little more time there than one")
     if reason := unserved_device():
-        found.append(f"the kernels do not serve, and the loops run at about half their speed: {reason}")
+        found.append(f"the kernels do not work, and the loops run at about half their speed: {reason}")
     if not config.jax_compilation_cache_dir:
-        found.append(
-            "a folder for compiled programs, so that each is compiled once: JAX_COMPILATION_CACHE_DIR names it"
-        )
+        found.append("set JAX_COMPILATION_CACHE_DIR to a folder, so that compiled programs are kept")
     for name, means in _SLOW_SWITCHES.items():
         if getattr(config, name):
             found.append(f"{name} is on, {means}: switch it off")
@@ -113,27 +111,27 @@ def advice() -> list[str]:
 
 _SLOW_SWITCHES = {
     "jax_disable_jit": "so nothing is compiled",
-    "jax_debug_nans": "so every result is looked at",
+    "jax_debug_nans": "so every result is checked",
     "jax_enable_x64": "so the loops compute in double precision and the kernels do not run",
 }
 
 
 def _trial(backend: Backend) -> str:
-    """Runs a small machine both ways, in full precision, and says how far the answers are apart."""
+    """Runs a small machine with the kernels and with the loops, in full precision, and compares the outputs."""
     layer = LieAccess(inputs=3, cells=16, key=jax.random.key(0))
     inputs = jax.random.normal(jax.random.key(1), (12, 3))
     try:
         with jax.default_matmul_precision("highest"):
             ours, plain = (np.asarray(layer(inputs, backend=one)[0]) for one in (backend, "loops"))
-    except Exception as error:  # whatever a compiler may raise: a doctor has to say it, not to fail
+    except Exception as error:  # compilers may raise anything, and it is reported
         return f"they fail on this device, use the backend 'loops': {str(error).partition(chr(10))[0]}"
     apart = float(np.max(np.abs(ours - plain)))
-    verdict = "serve" if apart < 1e-3 else "are WRONG on this device; use the backend 'loops'"
+    verdict = "work" if apart < 1e-3 else "are WRONG on this device; use the backend 'loops'"
     return f"{verdict}: a small machine's outputs differ from those of the loops by at most {apart:.1g}"
 
 
 def _driver_version() -> int:
-    """The version of NVIDIA's driver; 0 where there is none."""
+    """The version of NVIDIA's driver; 0 without one."""
     try:
         found = re.search(r"Module.*?\s(\d+)\.\d+", _DRIVER.read_text())
     except OSError:

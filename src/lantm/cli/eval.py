@@ -1,4 +1,4 @@
-"""`lantm eval`: score trained machines at any lengths, or on a text."""
+"""`lantm eval`: scores trained machines at given lengths, or computes their perplexity on a text."""
 
 import dataclasses
 import pathlib
@@ -21,42 +21,42 @@ from lantm.training import Experiment, score_rows
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Score every seed of a run at any lengths, on fresh problems; for a text, the perplexity of every seed.
+    """Score every seed of a run on fresh problems of any length; for a text, compute the perplexity of every seed.
 
-    Lengths and scales are compiled once, together. 1x are the lengths trained on, 2x the range above them up
-    to twice the longest, and from 3x on exactly that multiple of the longest. Where inputs are long, machines read
-    through an index, which bounds its own error.
+    1x means the training lengths, 2x the range above them up to twice the longest, and larger scales exactly that
+    multiple of the longest. On long inputs, machines read through an index with a bounded error.
 
-    A text is read in columns side by side, each from the initial state; state and memory are carried along a column.
-    --batch-size 1 reads it from beginning to end in one column.
+    A text is read in parallel columns, each from the initial state; state and memory are carried along a column.
+    --batch-size 1 reads it in one column from beginning to end.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
-    """The run folder, or a machine of the zoo: its name, its task's, or a file."""
+    """A run folder, a machine file, or a machine of the zoo (a task's name or a name from `lantm zoo`)."""
     task: str | None = None
-    """Score on another task of the same symbols: programs[kinds=loop], reverse for a machine that copies."""
+    """Score on another task with the same symbols, such as programs[kinds=loop], or reverse for a machine that
+    copies."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it has moved."""
     lengths: tuple[int, ...] = ()
     """Exact lengths to score at."""
     scales: tuple[int, ...] = ()
-    """Multiples of the training lengths to score at; the task's usual ones (1 2 4) when neither are given."""
+    """Scales to score at, as multiples of the training lengths; by default the task's usual ones (1 2 4)."""
     hard: bool = False
-    """Score hard problems too, such as long carries and repeated symbols; --json has the scores of each kind."""
+    """Score on hard problems too, such as long carries and repeated symbols; --json lists the scores of each kind."""
     problems: int = 3200
-    """Problems at each, rounded up to whole batches."""
+    """Problems per test, rounded up to whole batches."""
     batch_size: int | None = None
-    """Problems per batch, all of one length (32); columns of a text (as in training)."""
+    """Problems per batch (32), all of one length; for a text, the number of columns (as in training)."""
     weights: Which = "best"
-    """The weights with the best periodic test, or the last ones."""
+    """Use the weights with the best periodic test, or the last ones."""
     draw: int = 1
-    """Which fresh problems: another number draws others."""
+    """Random draw of the problems; each number gives different ones."""
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     save: pathlib.Path | None = None
-    """Write a JSON file with the rows, the experiment, and where both training and scores come from."""
+    """Write a JSON file with the rows, the experiment, and the provenance of training and scores."""
     json: bool = False
-    """Print JSON on standard output: a row for each length or scale."""
+    """Print JSON on standard output: one row per length or scale."""
 
 
 def main(arguments: list[str]) -> int:
@@ -64,11 +64,11 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "eval", arguments)
     for name, value in (("problems", chosen.problems), ("batch-size", chosen.batch_size)):
         if value is not None and value < 1:
-            raise LantmError(f"{name} is {value}: give a whole number from 1 on")
+            raise LantmError(f"{name} is {value}: give a whole number of at least 1")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     if chosen.save:
-        destination(chosen.save)  # its errors are reported first
+        destination(chosen.save)  # report its errors first
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     experiment, source = machines.experiment, machines.source
     if chosen.task is not None:
@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _other_task(source: Source, experiment: Experiment) -> Task:
-    """The experiment's task, if it has the symbols that the machines were trained on."""
+    """The experiment's task, if it has the same symbols as the machines' own task."""
     other = experiment.build_task()
     if not isinstance(source, Task) or _symbols(other) != _symbols(source):
         raise LantmError(

@@ -1,4 +1,4 @@
-"""The share of the time that GPUs are busy, as NVIDIA's own tool counts it, once a second."""
+"""Measures GPU utilisation with `nvidia-smi`, once a second."""
 
 import contextlib
 import os
@@ -10,10 +10,10 @@ _COMMAND = ("nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,
 
 
 class GpuBusy:
-    """Samples while it is entered; without an NVIDIA GPU there are no samples."""
+    """Samples GPU utilisation while entered; without an NVIDIA GPU there are no samples."""
 
     def __init__(self, command: tuple[str, ...] = _COMMAND):
-        """`command` prints a percentage for every GPU, again and again; of those that this process sees."""
+        """`command` prints a percentage per GPU repeatedly; restricted to the GPUs that this process sees."""
         seen = os.environ.get("CUDA_VISIBLE_DEVICES")
         self._command = (*command, f"--id={seen}") if seen else command
         self._process: subprocess.Popen[str] | None = None

@@ -1,4 +1,4 @@
-"""The display of a grid: a live table of its jobs, and the results of a sweep."""
+"""Live table of the jobs of a grid, and the result tables of a sweep."""
 
 import contextlib
 import time
@@ -20,26 +20,26 @@ from lantm.cli.time_left import Work, seconds_left
 from lantm.grids import Cell, Event, Job, Sweep
 from lantm.report import plain_table
 
-_QUIET = 30.0  # seconds without a line, in a file or a pipe
-_ROWS = 16  # at most; running jobs come first
+_QUIET = 30.0  # seconds between progress lines in a file or a pipe
+_ROWS = 16  # maximum; running jobs come first
 _ORDER = ("running", "failed", "stopped", "waiting", "done")
 _STYLES = {"running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "dim", "done": "green"}
 
 
 class GridDisplay:
-    """A live table on a terminal; in a file or a pipe, a line for each job that begins or ends, and now and then."""
+    """A live table on a terminal; in a file or a pipe, lines when jobs begin and end, and occasional progress."""
 
     def __init__(self, console: Console, jobs: Sequence[Job], detailed: bool = False, done: int = 0):
-        """Nothing is shown before it is entered.
+        """Displays nothing before it is entered.
 
-        `detailed` also shows a line for every test of a training. `done` jobs of the grid were done before.
+        `detailed` also shows a line for every test of a training. `done` is the number of jobs completed before.
         """
         self._console = console
         self._going_on = contextlib.ExitStack()
         self._states = {job.key: Event(job, "waiting") for job in jobs}
         self._lines = {job.key: TestLines(job.experiment) for job in jobs if detailed}
         self._done = done
-        # The times of first events; of the first progress, if it is told, with the share done by then; of last events.
+        # Times of each job's first event, first progress report (with the share done by then), and last event.
         self._started: dict[str, float] = {}
         self._first: dict[str, tuple[float, float]] = {}
         self._last: dict[str, float] = {}
@@ -61,7 +61,7 @@ class GridDisplay:
         self._going_on.close()
 
     def in_words(self) -> str:
-        """How many jobs are in each state, and how far those that run have come."""
+        """The number of jobs in each state, and the epochs of those that run."""
         running = [event for event in self._states.values() if event.state == "running"]
         epochs = (f"epoch {event.epoch} of {event.job.experiment.recipe.epochs}" for event in running[:1])
         return ", ".join((self._counted(), *epochs))
@@ -78,7 +78,7 @@ class GridDisplay:
         before = self._states[key].state
         now = self._last[key] = time.monotonic()
         if key not in self._started:
-            # On other machines a job may be done before it is heard of.
+            # On another computer, a job may be done before its first event arrives.
             share, self._started[key] = (_share(event), now) if event.state == "running" else (0.0, self._began)
             self._first[key] = share, self._started[key]
         elif event.progress is not None and self._first[key][1] == self._started[key]:
@@ -99,7 +99,7 @@ class GridDisplay:
             self._say(f"running {name}: epoch {event.epoch} of {event.job.experiment.recipe.epochs}{left}")
 
     def _described(self, job: Job) -> str:
-        """A job in a few words, with its study if there are several."""
+        """A short description of a job, with its study if there are several."""
         studies = {_study(event.job) for event in self._states.values()}
         return " ".join(filter(None, (_study(job) if len(studies) > 1 else "", describe(job))))
 
@@ -108,7 +108,7 @@ class GridDisplay:
         say(self._console, line)
 
     def left(self) -> float:
-        """Estimated seconds left, at the speed so far; a training that several jobs share counts once."""
+        """Estimated seconds left at the speed so far; a training shared by several jobs counts once."""
         now, works = time.monotonic(), []
         trainings: set[str] = set()
         for key, event in self._states.items():
@@ -124,7 +124,7 @@ class GridDisplay:
         return seconds_left(works, now - self._began)
 
     def table(self) -> Table:
-        """The jobs, running ones first, with the number in each state."""
+        """The jobs, running ones first, and the number in each state."""
         events = sorted(self._states.values(), key=lambda event: _ORDER.index(event.state))
         left = f", about {timedelta(seconds=int(self.left()))} left" if self.left() else ""
         table = Table(
@@ -147,11 +147,11 @@ class GridDisplay:
 
 
 def _share(event: Event) -> float:
-    """The share of a job's training that is done."""
+    """The fraction of a job's training that is done."""
     if event.state in ("done", "waiting"):
         return float(event.state == "done")
     epoch, progress = float(event.epoch), event.progress
-    if progress is not None:  # that of the epoch it is in
+    if progress is not None:  # within the current epoch
         epoch += progress.batch / progress.batches - 1
     return epoch / event.job.experiment.recipe.epochs
 
@@ -165,7 +165,7 @@ def _kind(job: Job) -> tuple[str, ...]:
 
 
 def describe(job: Job) -> str:
-    """A job in a few words."""
+    """A short description of a job."""
     experiment = job.experiment
     place = getattr(experiment.machine, "geometry", "")
     return " ".join(filter(None, (experiment.task, experiment.model, place, experiment.recipe_name)))
@@ -174,7 +174,7 @@ def describe(job: Job) -> str:
 def show_summary(
     console: Console, sweep: Sweep, rows: Sequence[dict[str, Any]], tests: Mapping[str, Sequence[str]]
 ) -> None:
-    """A line per combination, over its seeds; where all tests beside each other are too wide, a table for each."""
+    """One line per combination, over its seeds; one table per test if they are too wide together."""
     together = _summary_table(sweep, rows, tests)
     unlimited = console.options.update(max_width=1000)
     fits = console.measure(together, options=unlimited).minimum <= console.width
@@ -184,7 +184,7 @@ def show_summary(
 
 def _summary_table(sweep: Sweep, rows: Sequence[dict[str, Any]], tests: Mapping[str, Sequence[str]]) -> Table:
     table = plain_table("percent of whole answers right, or perplexities, of the best weights; solved: seeds at 99%")
-    # Settings that are the same in all lines are left out.
+    # Settings with the same value in all lines are left out.
     given = ("task", "model", *sweep.varied)
     labels = [name for name in rows[0] if name == "task" or (name in given and len({row[name] for row in rows}) > 1)]
     for name in labels:

@@ -1,4 +1,4 @@
-"""Running the jobs of a grid from the command line: the engine, the time limit, Ctrl-C and the display."""
+"""Runs the jobs of a grid for `lantm sweep` and `lantm reproduce`: engine, time limit, Ctrl-C and display."""
 
 import contextlib
 import time
@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
 
 
 def make_engine(name: EngineName, address: str | None, cpus: int, gpus: float | None) -> Engine:
-    """The engine that the flags ask for."""
+    """The engine selected by the flags."""
     for flag, value, least in (("cpus", cpus, 0.0), ("gpus", gpus, -1e-9)):
         if value is not None and not value > least:
             raise LantmError(f"{flag} is {value}: give a number above 0")
@@ -41,7 +41,7 @@ def make_engine(name: EngineName, address: str | None, cpus: int, gpus: float | 
         load_ray()
         return RayEngine(address, cpus, gpus)
     if address is not None:
-        raise LantmError("--address is that of a Ray cluster: add --engine ray")
+        raise LantmError("--address is the address of a Ray cluster: add --engine ray")
     return InProcess()
 
 
@@ -52,13 +52,13 @@ def check_minutes(minutes: float | None) -> None:
 
 
 def check_memory(jobs: Sequence[Job], engine: Engine) -> None:
-    """Raises a `LantmError` if this computer is to train what does not fit into it, before it trains anything."""
-    if not isinstance(engine, InProcess):  # others may have more
+    """Raises a `LantmError` if a training of this grid does not fit into this computer's memory."""
+    if not isinstance(engine, InProcess):  # other computers may have more memory
         return
     sources: dict[Any, Source] = {}
     for one in (job.experiment for job in jobs):
         learnt = (one.task, one.lengths, one.text, one.recipe.batch_size, one.recipe.steps)
-        if learnt not in sources:  # a text is read once
+        if learnt not in sources:  # read each text once
             sources[learnt] = one.source()
         check_budget(one, sources[learnt])
 
@@ -73,10 +73,10 @@ def do_jobs(
     done: int = 0,
     also: Sequence[Tell] = (),
 ) -> Outcome:
-    """Runs jobs until they are done, the time is over or Ctrl-C.
+    """Runs jobs until they are done, the time is over, or Ctrl-C.
 
-    `detailed` shows every test of a training, `done` is the number of jobs of the grid that were done before, and
-    `also` are told of every event.
+    `detailed` shows every test of a training, `done` is the number of jobs completed before, and `also` are further
+    listeners for events.
     """
     ending = None if minutes is None else time.monotonic() + 60 * minutes
     states: dict[str, str] = {}

@@ -1,8 +1,7 @@
-"""No command is silent for long: what goes on without a word is named on standard error.
+"""Prints a line on standard error when a command has printed nothing for a while.
 
-A live line on a terminal is a word, many times a second. In a file or a pipe there is none; nor is there a line while
-a program is compiled, a file read, or a page written. So a thread listens to what the process says, and speaks when
-it has said nothing for a while.
+On a terminal a live line shows progress. A file or a pipe has no live line, and compiling, reading a file or writing a
+page prints nothing. A thread therefore watches the output and reports the current activity after a silence.
 """
 
 import contextlib
@@ -13,12 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 AT_FIRST, SILENCE = 2.0, 5.0
-"""Seconds without a word until something that began is named, and until it is named again."""
+"""Seconds of silence before a new activity is reported, and between further reports."""
 _LISTENING = 0.2
 
 
 class _Said:
-    """What goes on, the last of which is named, and when something was said."""
+    """The current activities (the last one is reported), and when the next report is due."""
 
     def __init__(self) -> None:
         self.doing: list[Callable[[], str]] = []
@@ -30,7 +29,7 @@ _said = _Said()
 
 @contextlib.contextmanager
 def doing(what: str | Callable[[], str]) -> Iterator[None]:
-    """Within, this is what takes so long, in a few words; nothing is said where there are none."""
+    """Registers an activity, in a few words, while entered; an empty text is not reported."""
     named = (lambda: what) if isinstance(what, str) else what
     _said.doing.append(named)
     _said.due = min(_said.due, time.monotonic() + AT_FIRST)
@@ -42,7 +41,7 @@ def doing(what: str | Callable[[], str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def never_silent(what: str) -> Iterator[None]:
-    """Within, what takes long is named again and again, and is `what` if no more is known; for processes of our own."""
+    """Reports long activities repeatedly while entered; `what` is reported if none is registered."""
     _said.began = time.monotonic()
     _said.due = _said.began + SILENCE
     before = sys.stdout, sys.stderr
@@ -60,17 +59,17 @@ def _speak(ended: threading.Event, what: str) -> None:
     while not ended.wait(_LISTENING):
         if time.monotonic() < _said.due:
             continue
-        _said.due = time.monotonic() + SILENCE  # also where nothing is to be said
+        _said.due = time.monotonic() + SILENCE  # also if there is nothing to report
         if words := (_said.doing or [lambda: what])[-1]():
             try:
                 sys.stderr.write(f"lantm: {words}, {time.monotonic() - _said.began:.0f} s so far\n")
                 sys.stderr.flush()
             except (OSError, ValueError):
-                return  # nobody listens
+                return  # standard error is closed
 
 
 class _Heard:
-    """A stream of which it is known when something was last written to it."""
+    """A stream wrapper that notes when something was last written."""
 
     def __init__(self, stream: Any):
         self._stream = stream

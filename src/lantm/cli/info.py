@@ -1,4 +1,4 @@
-"""`lantm info`: what can be trained, and the number of parameters of a model."""
+"""`lantm info`: lists tasks, models, geometries and recipes, and counts the parameters of a model."""
 
 import dataclasses
 import pathlib
@@ -20,23 +20,23 @@ from lantm.trained import load_file, zoo
 from lantm.training import ModelName, RunFolder
 from lantm.weight_files import SUFFIX
 
-_PENN_TREEBANK = 10_000  # words: the paper's text
+_PENN_TREEBANK = 10_000  # vocabulary of the paper's text
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """List what can be trained; for a task, the parameters of a model: ours, and as the paper counts them; for a run
-    or a machine of the zoo, how and where it was trained.
+    """List what can be trained. For a task: the parameter counts of a model, ours and the paper's. For a run or a
+    machine of the zoo: how and where it was trained.
     """
 
     subject: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[TASK|RUN]")] = None
-    """A task, a run folder, or a machine of the zoo or its file; without one, all there is to choose from is listed."""
+    """A task, a run folder, a machine file, or a machine of the zoo; without one, list all choices."""
     model: ModelName = "lantm-invnorm"
-    """Which model."""
+    """The model."""
     recipe: str = "paper"
-    """Of a task: the recipe whose machine is counted."""
+    """For a task: the recipe whose machine is counted."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, if it is no longer where it was."""
+    """The folder of the text, if it has moved."""
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     json: bool = False
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_trained(subject: str) -> bool:
-    """Whether it names trained machines; a task's name alone means the task."""
+    """Whether it names trained machines; a task's name means the task."""
     path = pathlib.Path(subject)
     file = path.suffix == SUFFIX and path.is_file()
     return file or RunFolder(path).exists() or subject in zoo.names()
@@ -127,14 +127,14 @@ def _parameters(task_name: str, model: ModelName, recipe: str) -> dict[str, Any]
         "by_part": count.parts,
     }
     if (file := zoo.find(task_name)) is not None:
-        # A task's name alone means this machine to other commands, which need not be the one that is counted.
+        # Other commands take a task's name for this machine, which may differ from the counted one.
         machine = load_file(file)
         facts["answered_by"] = {
             machine.name: f"of the zoo (lantm solve {task_name} PROBLEM)",
             "recipe": machine.experiment.recipe_name,
             "parameters": machine.parameters,
         }
-    # The paper counts machines of texts otherwise.
+    # The paper counts language models differently.
     if experiment.reads_text or recipe != "paper" or model not in PAPER_MODELS:
         return facts
     besides = {

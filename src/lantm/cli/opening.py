@@ -1,4 +1,4 @@
-"""Trained machines as the commands open them."""
+"""Loads the trained machines that a command names."""
 
 import pathlib
 
@@ -8,7 +8,7 @@ from lantm.training import Experiment, RunFolder
 
 
 def open_trained(name: str | pathlib.Path, data: pathlib.Path | None = None, trust: bool = False) -> Trained:
-    """The machines of a run folder, a file or the zoo; `data` is the folder of their text, if it has moved.
+    """Loads the machines of a run folder, a file or the zoo; `data` is the folder of their text, if it has moved.
 
     With `trust`, modules that they name are imported.
     """
@@ -19,6 +19,6 @@ def open_trained(name: str | pathlib.Path, data: pathlib.Path | None = None, tru
 
 
 def prepare_devices(experiment: Experiment) -> None:
-    """For a text, makes all cores one device: its matrices are large enough to keep them busy."""
+    """For a text, uses all cores as one device, since its matrices are large enough to occupy them."""
     if experiment.reads_text:
         use_one_device()

@@ -1,4 +1,4 @@
-"""What commands print: lines for people, and JSON for scripts."""
+"""Output of all commands: lines and live displays for people, JSON for scripts."""
 
 import contextlib
 import json
@@ -21,19 +21,19 @@ AnyDisplay = TypeVar("AnyDisplay", bound="Display")
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:
-    """Prints a line for people, without markup, line breaks and control characters."""
+    """Prints a line without markup, line breaks and control characters."""
     console.print(printable(line), style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
 def working(what: str, console: Console | None = None) -> Iterator[None]:
-    """Shows on a terminal that something goes on; in a file or a pipe, a line tells if it takes long."""
+    """Shows a status line on a terminal while entered; in a file or a pipe, prints a line if it takes long."""
     with doing(what), (console or Console(stderr=True)).status(what):
         yield
 
 
 def program() -> str:
-    """What to type for `lantm` here: its name if that is on the path, and otherwise where this one was started from."""
+    """The command to type for `lantm`: its name if it is on the path, otherwise how this process was started."""
     if shutil.which("lantm"):
         return "lantm"
     started = pathlib.Path(sys.argv[0])
@@ -43,13 +43,13 @@ def program() -> str:
 
 
 def print_json(value: Any) -> None:
-    """Prints a result on standard output."""
+    """Prints JSON on standard output."""
     json.dump(value, sys.stdout, indent=2)
     print()
 
 
 class Display:
-    """A live line on a terminal while it is entered, and lines that stay; in a file or a pipe, only the latter."""
+    """A live line on a terminal while entered, and permanent lines; in a file or a pipe, only the latter."""
 
     def __init__(self, console: Console, *columns: ProgressColumn, total: int | None = None, **fields: Any):
         """`columns` are shown before the bar, the field `status` after it."""
@@ -78,7 +78,7 @@ class Display:
         self._going_on.close()
 
     def in_words(self) -> str:
-        """The state of the bar."""
+        """The state of the progress bar in words."""
         bar = self._progress.tasks[0]
         done = f"{bar.percentage:.0f}%" if bar.total and bar.completed else ""
         return ", ".join(filter(None, map(str, (*bar.fields.values(), done))))
@@ -88,5 +88,5 @@ class Display:
         self.say(f"warning: {warning}")
 
     def say(self, line: str) -> None:
-        """A line that stays."""
+        """Prints a permanent line."""
         say(self._console, line)

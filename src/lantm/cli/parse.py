@@ -1,4 +1,4 @@
-"""Flags to records; an error is one line that says what is wrong and what to do."""
+"""Parses flags into dataclasses (with tyro); errors are one line that names the mistake and the remedy."""
 
 import contextlib
 import inspect
@@ -13,12 +13,12 @@ from typing import Any, get_origin
 
 import tyro
 
-from lantm.cli.ending import HelpShown
+from lantm.cli.exit_status import HelpShown
 from lantm.errors import LantmError
 
 
 def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> Any:
-    """The arguments of a command as the dataclass `form`; `options` are those of `tyro.cli`."""
+    """Parses the arguments of a command into the dataclass `form`; `options` are passed to `tyro.cli`."""
     said = io.StringIO()
     options.setdefault("description", described(form))
     try:
@@ -29,27 +29,27 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
             print(_wrapped(said.getvalue()))
             raise HelpShown from None
         message = _in_one_line(said.getvalue(), arguments)
-        raise LantmError(f"{message}; lantm {command} --help lists what there is") from None
+        raise LantmError(f"{message}; lantm {command} --help lists the flags") from None
 
 
 def required(default: Any, field: str) -> Any:
-    """The record of defaults, without one for a field, which has to be given."""
-    object.__setattr__(default, field, tyro.MISSING)  # not an argument of the record, for it is of another type
+    """The record of defaults, with one field marked as required."""
+    object.__setattr__(default, field, tyro.MISSING)  # not a constructor argument, since the types differ
     return default
 
 
 def described(form: Any, *more: str) -> str:
-    """The docstring of a command's dataclass, with further lines, as one paragraph per line; examples are indented."""
+    """The docstring of a command's dataclass plus further paragraphs, unwrapped; indented examples are kept."""
     paragraphs = inspect.cleandoc((get_origin(form) or form).__doc__).split("\n\n")
     return "\n\n".join(
-        # What is to be typed or copied keeps its lines.
+        # Indented examples keep their lines.
         paragraph if paragraph.startswith(" ") else " ".join(paragraph.split())
         for paragraph in (*paragraphs, *more)
     )
 
 
 def published(command: str, arguments: Sequence[str], run: str | None = None) -> str:
-    """The command as results name it, without the places of files, which differ between computers.
+    """The command as recorded in results, without file paths, which differ between computers.
 
     >>> published("reproduce", ["language", "--data", "texts", "--seeds", "2", "--out=there"])
     'lantm reproduce language --data FOLDER --seeds 2'
@@ -60,7 +60,7 @@ def published(command: str, arguments: Sequence[str], run: str | None = None) ->
 
 
 def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
-    """Arguments without the places of files; the folders of a text and of a run have general names.
+    """Arguments without file paths; the folders of texts and runs are replaced by general names.
 
     >>> publishable(["--seeds", "2", "--out", "there"])
     ['--seeds', '2']
@@ -80,14 +80,14 @@ def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
 
 
 def _wrapped(text: str) -> str:
-    """Help that fits the terminal: tyro wraps its lists of flags, which are indented, but not what stands before."""
+    """Help wrapped to the terminal: tyro wraps only its lists of flags, which are indented."""
     width = min(100, shutil.get_terminal_size().columns)
     lines = (line.rstrip() if line.startswith(" ") else textwrap.fill(line, width) for line in text.splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 def _in_one_line(said: str, arguments: Sequence[str]) -> str:
-    """The parts of an error message of tyro, which are separated by rules: a title, the error, and a hint."""
+    """Condenses an error message of tyro, which has a title, the error and a hint, separated by rules."""
     lines = [line.strip() for line in said.splitlines()]
     _, what, *others = [part.strip().split("\n") for part in re.split(r"\n-{3,}\n", "\n".join(lines))]
     if value := re.match(r"Error parsing (--\S+):", what[0]):
@@ -103,7 +103,7 @@ def _in_one_line(said: str, arguments: Sequence[str]) -> str:
 
 
 def _missing(lines: Sequence[str]) -> str:
-    """What is missing, and what it is if it is one thing.
+    """The error for missing arguments, with the description if only one is missing.
 
     >>> _missing(["RUN", "The run", "folder. (required)", "PROBLEM", "The problem. (required)"])
     'RUN and PROBLEM are missing'

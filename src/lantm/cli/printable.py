@@ -1,12 +1,12 @@
-"""What of a text may be shown to a person: a terminal obeys control characters."""
+"""Replaces control characters in text from files, which could otherwise control the terminal."""
 
 import re
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # not tabs and line breaks, nor the letters of any script
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # excludes tabs, line breaks and letters of all scripts
 
 
 def printable(text: str) -> str:
-    """A text without control characters, which a file of somebody else's may have for your terminal.
+    """The text with control characters replaced by `?`; text from untrusted files could otherwise control the terminal.
 
     >>> printable("a\\x1b[2Jb"), printable("née\\n")
     ('a?[2Jb', 'née\\n')

@@ -1,4 +1,4 @@
-"""The process of a command: its warnings, its signals, its silences and its end."""
+"""Runs one command in its process: warnings, signal handling, the message after a silence, and the exit."""
 
 import atexit
 import contextlib
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from lantm import cli
-from lantm.cli.ending import prepare_output, status_after
+from lantm.cli.exit_status import prepare_output, status_after
 from lantm.cli.heartbeat import never_silent
 from lantm.errors import LantmError, LantmWarning
 from lantm.interrupt import ended_at_once, ended_soon, leave, raised
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Runs a command and returns its exit status; without arguments, that of the process, which is its own."""
+    """Runs a command and returns its exit status; without arguments, the command line of this process."""
     try:
         prepare_output()
         own_process = arguments is None
@@ -40,7 +40,7 @@ def _run(arguments: list[str], own_process: bool) -> int:
         return 0
     if command not in cli.COMMANDS:
         raise LantmError(f"unknown command {command!r}: known are {', '.join(cli.COMMANDS)}")
-    with ended_at_once(), _nothing_collected(own_process):  # a second or two, of which most is JAX's
+    with ended_at_once(), _nothing_collected(own_process):  # importing takes a second or two, mostly for JAX
         module = importlib.import_module(f"lantm.cli.{command}")
         devices = importlib.import_module("lantm.devices")
         devices.use_all_cores()
@@ -52,9 +52,9 @@ def _run(arguments: list[str], own_process: bool) -> int:
 
 @contextlib.contextmanager
 def _nothing_collected(own_process: bool) -> Iterator[None]:
-    """While modules are imported there is no garbage, and in a process of our own they are never looked through.
+    """Disables garbage collection during imports, and exempts the imported modules from later collections.
 
-    Python would do so again and again, which takes a fifth of the time that a short command has.
+    Otherwise Python scans them repeatedly, which takes a fifth of the time of a short command.
     """
     gc.disable()
     try:
@@ -67,7 +67,7 @@ def _nothing_collected(own_process: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Shows our own warnings in one line, without their place in the code."""
+    """Shows this package's warnings in one line, without their source location."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", LantmWarning)
         show = warnings.showwarning
@@ -87,19 +87,19 @@ def run_and_exit() -> None:
     status: int | None = None
 
     def end() -> None:
-        """Ends the process without taking JAX apart, which would take a third of a second."""
-        if status is None:  # a fault of ours, which Python shows
+        """Ends the process without shutting JAX down, which would take a third of a second."""
+        if status is None:  # a bug in this package: Python shows the traceback
             return
         try:
             if sys.stdout is not None:  # closed before the start
                 sys.stdout.flush()
         except (OSError, ValueError):
-            return  # Python says that the output could not be written
+            return  # Python reports that the output could not be written
         leave(status)
 
-    atexit.register(end)  # the first to be registered is the last to be called
+    atexit.register(end)  # handlers run in reverse order, so this is the last
     with ended_soon() as interrupted:
         status = run()
-    if interrupted():  # the device may still compute what nobody waits for
+    if interrupted():  # a computation may still be running on the device
         leave(status)
     sys.exit(status)

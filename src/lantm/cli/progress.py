@@ -1,4 +1,4 @@
-"""The display during training."""
+"""Progress display of a single training: a live line, and one line per test."""
 
 import numpy as np
 from rich.console import Console
@@ -13,7 +13,7 @@ class TrainingDisplay(Display):
     """A progress bar, and a permanent line per test."""
 
     def __init__(self, console: Console, experiment: Experiment):
-        """Nothing is shown before it is entered."""
+        """Displays nothing before it is entered."""
         super().__init__(console, TextColumn("{task.fields[epoch]}"), epoch="")
         self._lines = TestLines(experiment)
         self.closed = False
@@ -30,21 +30,21 @@ class TrainingDisplay(Display):
         try:
             for line in self._lines.of(progress):
                 self.say(line)
-        except (BrokenPipeError, SystemExit):  # nobody reads any more; the training has first to be saved
+        except (BrokenPipeError, SystemExit):  # the output was closed; training has to be saved first
             self.closed = True
 
 
 class TestLines:
-    """A training as lines of text: a heading before the first test, and a line per test."""
+    """Text lines for a training: a heading before the first test, and a line per test."""
 
-    __test__ = False  # not one of pytest's
+    __test__ = False  # not a pytest class
 
     def __init__(self, experiment: Experiment):
         self._text = experiment.reads_text
         self._headed = False
 
     def status(self, progress: Progress) -> str:
-        """The state of an epoch in a few words."""
+        """A short description of the current epoch."""
         best, median = (function(_finite(progress.loss)) for function in (np.min, np.median))
         if self._text:
             return f"perplexity {np.exp(best):.1f}, {progress.per_second:,.0f} words/s"
@@ -52,7 +52,7 @@ class TestLines:
         return f"loss {best:.4f} (median {median:.4f}), rate {rate:.2g}{_reached(progress)}{_trouble(progress)}"
 
     def of(self, progress: Progress) -> list[str]:
-        """The lines to be shown now."""
+        """The lines to print now."""
         if not progress.tested:
             return []
         lines = [] if self._headed else self._heading(progress)
@@ -72,12 +72,12 @@ class TestLines:
         start = f"{'epoch':>6}{'time':>8}"
         if self._text:
             return [
-                "Perplexities are the best seed's; training is that of the epoch as it went.",
+                "Perplexities are the best seed's; training perplexity is the mean over the epoch.",
                 f"{start}{'rate':>9}{'training':>10}{'validation':>12}{'words/s':>10}",
             ]
         heads = (f"{f'{label} coarse':>{_width(label)}}{'fine':>8}{'solved':>7}" for label in progress.tests)
         return [
-            "Best seed's loss, percent of whole answers (coarse) and symbols (fine) right.",
+            "Best seed's loss; percent of whole answers (coarse) and of symbols (fine) right.",
             f"{start}{'loss':>8}{'rate':>8}{''.join(heads)}",
         ]
 
@@ -93,7 +93,7 @@ def _finite(values: np.ndarray) -> np.ndarray:
 
 
 def _reached(progress: Progress) -> str:
-    """How far curricula that follow what is learnt have come."""
+    """The current maximum lengths of adaptive curricula."""
     longest = None if progress.report is None else progress.report.longest
     return "" if longest is None else f", lengths to {np.max(longest)} (median {np.median(longest):g})"
 

@@ -1,4 +1,4 @@
-"""`lantm report`: the results of a run as a page."""
+"""`lantm report`: writes the HTML report of a run (`report/pages/run_report.py`)."""
 
 import dataclasses
 import pathlib
@@ -16,11 +16,11 @@ from lantm.training import RunFolder
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Write report.html into a run folder: the results of the run on one page that needs no network.
+    """Write report.html into a run folder: the results of the run on one self-contained page.
 
-    Scores with their intervals and by length, learning curves of all seeds, the best and the worst machine at
-    work, why they are right or wrong, and every setting. Training writes it when it is complete; this writes it anew,
-    or early.
+    Scores with confidence intervals, scores by length, learning curves of all seeds, the best and the worst machine at
+    work with a diagnosis, and all settings. Training writes the page when it is complete; this command rewrites it, or
+    writes it early.
     """
 
     run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]

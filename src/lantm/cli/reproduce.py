@@ -1,4 +1,4 @@
-"""`lantm reproduce`: a table of the paper, ours beside theirs, cell by cell."""
+"""`lantm reproduce STUDY`: trains a table of the paper and compares every cell with the published numbers."""
 
 import contextlib
 import dataclasses
@@ -28,37 +28,37 @@ from lantm.provenance import COMMIT
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Reproduce a table of the paper: train, score on fresh problems, and print ours beside theirs.
+    """Reproduce a table of the paper: train, score on fresh problems, and print our scores beside the paper's.
 
-    Each cell leaves a JSON file with its configuration, every test, commit and device. A cell that has one is
-    not trained again; one that was interrupted (Ctrl-C, --minutes) continues from its run folder when the command is
+    Each cell writes a JSON file with its configuration, all test results, commit and device. Cells that have one are
+    not trained again. A cell that was interrupted (Ctrl-C, --minutes) continues from its run folder when the command is
     rerun.
     """
 
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="STUDY")]
-    """Which table, or all."""
+    """The table, or all."""
     request: Request
     from_zoo: bool = False
-    """Train nothing: score the machines that ship with the package."""
+    """Train nothing; score the machines of the zoo."""
     again: bool = False
-    """Train anew what has a result already; old results and run folders are moved aside."""
+    """Train again what has results already; old results and run folders are moved aside."""
     engine: EngineName = "local"
     """Where to train: in this process, or on a Ray cluster (pip install ray)."""
     address: str | None = None
     """The Ray cluster to join, as "auto" or host:port; by default one is started on this machine."""
     cpus: int = 1
-    """Ray: the cores of each cell."""
+    """Ray: cores per cell."""
     gpus: float | None = None
-    """Ray: the GPUs of each cell; by default 1 where the cluster has any."""
+    """Ray: GPUs per cell; by default 1 if the cluster has any."""
     minutes: float | None = None
-    """Stop after this long, having saved; rerun to continue."""
+    """Stop and save after this many minutes; rerun to continue."""
     out: pathlib.Path | None = None
-    """Where results go, as STUDY/CELL.json, and of all tables reproduce-all.json, the time that they take; by default
-    results, or runs/quick with --quick."""
+    """Folder for results, written as STUDY/CELL.json (for all tables also reproduce-all.json with the time taken); by
+    default results, or runs/quick with --quick."""
     runs: pathlib.Path = pathlib.Path("runs/reproduce")
-    """Where trainings go, as runs/NAME below it, and the page of all tables, summary.html."""
+    """Folder for trainings, as runs/NAME in it, and for summary.html, the page of all tables."""
     commit: str | None = None
-    """What results name as their commit where there is no git checkout, as LANTM_COMMIT in the environment."""
+    """Commit to record in results if this is not a git checkout; also LANTM_COMMIT in the environment."""
     json: bool = False
     """Print the rows as JSON on standard output."""
 
@@ -74,10 +74,10 @@ def main(arguments: list[str]) -> int:
         cell.check()
     if chosen.commit:
         os.environ[COMMIT] = chosen.commit
-    # With --json, standard output belongs to the result.
+    # With --json, standard output is reserved for the result.
     console = Console(stderr=chosen.json)
     if request.quick:
-        say(console, "A quick version: short problems, few epochs, few seeds. Its figures are not the paper's.")
+        say(console, "Quick version: short problems, few epochs, few seeds. Not comparable with the paper's scores.")
     if whole:
         reproduce_all.say_what_is_left_out(console, request)
     if chosen.from_zoo:
@@ -117,9 +117,9 @@ def _results(chosen: Arguments) -> pathlib.Path:
 
 
 def _reproduced(cells: list[Cell], chosen: Arguments, console: Console) -> tuple[dict[str, Any], Outcome]:
-    """The results of all cells by key: stored ones are used, the others are trained."""
+    """The results of all cells by key: stored ones are reused, the others are trained."""
     folder, whole = GridFolder(chosen.runs, _results(chosen)), chosen.study == ALL
-    for path in (folder.path, folder.records):  # before anything is trained
+    for path in (folder.path, folder.records):  # check before training
         check_folder(path)
     engine = make_engine(chosen.engine, chosen.address, chosen.cpus, chosen.gpus)
     if chosen.again:
@@ -147,13 +147,13 @@ def _stored(cells: list[Cell], folder: GridFolder) -> dict[str, Any]:
 
 
 def _description() -> str:
-    """The description of the command, with a line for every table."""
+    """The description of the command, with one line per table."""
     tables = {study.name: study.summary for study in STUDIES.values()} | {ALL: SUMMARY}
     return described(Arguments, *(f"{name}: {summary}." for name, summary in tables.items()))
 
 
 def _asked(chosen: Arguments, arguments: list[str]) -> Request:
-    """The request, checked."""
+    """The validated request."""
     request = chosen.request
     if chosen.study not in (*STUDIES, ALL):
         raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)} and {ALL}")
@@ -169,5 +169,5 @@ def _asked(chosen: Arguments, arguments: list[str]) -> Request:
         return request
     for flag in ("--recipe", "--from-zoo"):
         if any(word.partition("=")[0] == flag for word in arguments):
-            raise LantmError(f"{flag} is for one study: leave it out, or name the study instead of {ALL}")
+            raise LantmError(f"{flag} applies to a single study: leave it out, or name a study instead of {ALL}")
     return dataclasses.replace(request, bare=True)

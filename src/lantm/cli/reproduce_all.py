@@ -1,4 +1,4 @@
-"""`lantm reproduce all`: the time it takes, and what is shown of all tables in the end."""
+"""`lantm reproduce all`: time accounting and summary when all tables of the paper are trained."""
 
 import contextlib
 import pathlib
@@ -21,21 +21,21 @@ from lantm.report import plain_table
 from lantm.report.pages import SUMMARY, CellResult, TableOfCells, summary_page
 
 Records = Mapping[str, Mapping[str, Any]]
-"""Those that there are, by the key of their cell."""
+"""The existing records, by the key of their cell."""
 
 
 def say_what_is_left_out(console: Console, request: Request) -> None:
-    """A line for what the request leaves out without having said so."""
+    """Says what is left out without having been excluded explicitly."""
     if request.quick:
         rows = "" if request.only else f", and of its rows {', '.join(QUICK)}"
         say(console, f"Of every table the recipe paper{rows}.")
     if request.folder is None:
-        say(console, "language is left out: it needs a text, --data FOLDER (lantm reproduce language says which).")
+        say(console, "language is left out: it needs a text, --data FOLDER (see lantm reproduce language).")
 
 
 @contextlib.contextmanager
 def accounted(results: pathlib.Path, cells: Sequence[Cell], stored: Records) -> Iterator[Tell]:
-    """Takes the time of cells and of the process, into a file of results; it is written whenever a cell ends."""
+    """Writes the time used by cells and by the process to a results file whenever a cell ends."""
     account = Account(results / ACCOUNT, cells, [cell for cell in cells if cell.key in stored], cells[0].command)
     with GpuBusy() as busy:
 
@@ -52,7 +52,7 @@ def accounted(results: pathlib.Path, cells: Sequence[Cell], stored: Records) -> 
 
 
 def write_summary(runs: pathlib.Path, results: pathlib.Path, cells: Sequence[Cell], found: Records) -> pathlib.Path:
-    """Writes the page of all tables into the folder of trainings; that of a quick version has a name of its own."""
+    """Writes the summary page into the folder of trainings; quick versions have a separate page."""
     quick = cells[0].request.quick
     tables = [
         TableOfCells(
@@ -69,7 +69,7 @@ def write_summary(runs: pathlib.Path, results: pathlib.Path, cells: Sequence[Cel
 
 
 def show_counts(console: Console, cells: Sequence[Cell], found: Records) -> None:
-    """A line per table: cells that are done, and figures that are at least the paper's."""
+    """One line per table: the number of finished cells, and of scores that are at least the paper's."""
     table = plain_table("all tables of the paper")
     for name in ("study", "recipe"):
         table.add_column(name, no_wrap=True)
@@ -85,9 +85,9 @@ def show_counts(console: Console, cells: Sequence[Cell], found: Records) -> None
 
 
 def _facts(results: pathlib.Path, cells: Sequence[Cell], found: Records) -> dict[str, Any]:
-    """What the page says of where its figures come from; they need not be of this process."""
+    """The provenance shown on the page; the results need not come from this process."""
     facts: dict[str, Any] = {"command": cells[0].command}
-    with contextlib.suppress(FileNotFoundError):  # nothing was trained: all was stored before
+    with contextlib.suppress(FileNotFoundError):  # everything was stored before
         account = read_json_object(results / ACCOUNT)
         facts["time"] = f"{account['total_seconds'] / 60:.1f} min"
         busy = account["gpu_busy_percent"]

@@ -1,4 +1,4 @@
-"""`lantm solve`: let a trained machine answer a problem of yours."""
+"""`lantm solve`: a trained machine answers a problem given on the command line."""
 
 import dataclasses
 import pathlib
@@ -18,32 +18,31 @@ from lantm.report import first_mistake, shorten, worked_problem
 from lantm.tasks import Task
 from lantm.trained import Solution, Trained
 
-_MOST = 10_000_000  # characters on standard input: enough for a million symbols of any task
+_MOST = 10_000_000  # characters of standard input: enough for a million symbols of any task
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
     """Let a trained machine answer a problem, and check the answer.
 
-    Text for copy, reverse, bigramFlip and oddFirst ("hello"), how often and what for repeatCopy ("3:hello"),
-    priorities and values for prioritySort ("2:c 0:a 1:b"), a number for double ("829"), a sum for addition
-    ("423 + 94"), a program for programs ("print((5*123))", which is compared with the grammar and never
-    executed). The answer is shown as the paper shows worked problems: `∎` is the end symbol, `*` stands under
-    what is wrong, and numbers have their most significant digit first. A machine that was trained on a text is given
-    words, and guesses the next one.
+    Problems are a text for copy, reverse, bigramFlip and oddFirst ("hello"), a count and a text for repeatCopy
+    ("3:hello"), priorities and values for prioritySort ("2:c 0:a 1:b"), a number for double ("829"), a sum for addition
+    ("423 + 94"), a program for programs ("print((5*123))", which is parsed with the task's grammar and never executed).
+    The answer is shown in the paper's layout: `∎` is the end symbol, `*` marks wrong symbols, and numbers have their
+    most significant digit first. A machine trained on a text predicts the word after each given word.
 
-    Numbers and texts may have up to a million digits or symbols. Of a long problem the two ends are shown and what is
-    around the first mistake; --full shows all of it.
+    Problems may have up to a million digits or symbols. Of a long problem, the two ends and the surroundings of the
+    first mistake are shown; --full shows all of it.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
-    """The run folder, or a machine of the zoo: a task's name, one that `lantm zoo` lists, or a file."""
+    """A run folder, a machine file, or a machine of the zoo (a task's name or a name from `lantm zoo`)."""
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PROBLEM")]
-    """The problem, as a person writes it; - reads it from standard input (lantm solve addition - < sum.txt)."""
+    """The problem; - reads it from standard input (lantm solve addition - < sum.txt)."""
     seed: int | None = None
-    """Which seed's machine answers; by default the one with the best test."""
+    """Seed of the machine to use; by default the one with the best test."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, if it is no longer where it was."""
+    """The folder of the text, if it has moved."""
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     full: bool = False
@@ -91,21 +90,21 @@ def main(arguments: list[str]) -> int:
 
 
 def _given() -> str:
-    """The problem on standard input."""
+    """The problem from standard input."""
     if sys.stdin is None:
         raise LantmError("standard input is closed: give the problem as an argument")
     try:
         with doing("" if sys.stdin.isatty() else "reading standard input"):
             text = sys.stdin.read(_MOST + 1)
     except UnicodeDecodeError as error:
-        raise LantmError(f"standard input is no text: {error.reason}") from error
-    if len(text) > _MOST:  # it may have no end
+        raise LantmError(f"standard input is not text: {error.reason}") from error
+    if len(text) > _MOST:  # it may be infinite
         raise LantmError(f"standard input has more than {_MOST:,} characters: give a shorter problem")
     return text.rstrip("\r\n")
 
 
 def worked(machines: Trained, answered: Solution | Mistake, width: int | None) -> str:
-    """A problem of a task as a machine worked it out, in lines that fit the width."""
+    """The worked problem, in lines that fit the width."""
     assert isinstance(machines.source, Task)
     model = machines.experiment.model
     by = "LANTM" if model.startswith("lantm") else model if model == "transformer" else model.upper()

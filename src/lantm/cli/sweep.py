@@ -1,4 +1,4 @@
-"""`lantm sweep`: a grid of experiments, as one piece of work that can be interrupted and continued."""
+"""`lantm sweep`: trains a grid of experiments from a sweep file; can be interrupted and resumed."""
 
 import dataclasses
 import pathlib
@@ -20,11 +20,11 @@ from lantm.grids.table import labels_of_tests, point_rows, summary_rows, write_c
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Train and score a grid of experiments: every combination of choices, for every seed.
+    """Train and score a grid of experiments: every combination of the given choices, for every seed.
 
-    The file is TOML or JSON. [experiment] has what all points share and [grid] lists of choices, both by the
-    names of the flags of `lantm train` (task, model, recipe, geometry, learning_rate, epochs, cells, ...); seeds,
-    scales, problems and pack stand above them:
+    The file is TOML or JSON. [experiment] has the settings that all points share, and [grid] the lists of choices; both
+    use the names of the flags of `lantm train` (task, model, recipe, geometry, learning_rate, epochs, cells, ...).
+    seeds, scales, problems and pack are at the top level:
 
         seeds = 8
         [experiment]
@@ -33,48 +33,48 @@ class Arguments:
         task = ["copy", "reverse"]
         learning_rate = [0.01, 0.02]
 
-    All of it is checked before anything starts. Points that differ in seed or learning rate only are trained as
-    one program. Every point leaves a record in the folder; rerun to do what is missing or has failed.
-    docs/scaling.md has more.
+    The whole file is checked before anything starts. Points that differ only in seed or learning rate are trained as
+    one program. Every point writes a record into the folder; rerun the command to do what is missing or has failed. See
+    docs/scaling.md.
     """
 
     file: Annotated[tyro.conf.Positional[pathlib.Path | None], tyro.conf.arg(metavar="FILE")] = None
     """The sweep file, .toml or .json."""
     out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The sweep folder; by default runs/ and the name of the file."""
+    """The sweep folder; by default runs/NAME, after the file's name."""
     engine: EngineName = "local"
     """Where to train: in this process, or on a Ray cluster (pip install ray)."""
     address: str | None = None
     """The Ray cluster to join, as "auto" or host:port; by default one is started on this machine."""
     cpus: int = 1
-    """Ray: the cores of each job."""
+    """Ray: cores per job."""
     gpus: float | None = None
-    """Ray: the GPUs of each job; by default 1 where the cluster has any."""
+    """Ray: GPUs per job; by default 1 if the cluster has any."""
     minutes: float | None = None
-    """Stop after this long, having saved; rerun to continue."""
+    """Stop and save after this many minutes; rerun to continue."""
     trust: bool = False
     """Import the modules that the file or the folder names as module:Name, which runs their code (docs/security.md)."""
     plan: bool = False
-    """Check the file and say what would be trained, nothing else."""
+    """Only check the file and print what would be trained."""
     show: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """Train nothing: show what there is in a sweep folder."""
+    """Train nothing; show the results of a sweep folder."""
     csv: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Also write a line per point to this file."""
+    """Also write one line per point to this CSV file."""
     parquet: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """The same as Parquet (pip install pyarrow)."""
+    """Also write one row per point to this Parquet file (pip install pyarrow)."""
     json: bool = False
-    """Print a row per point as JSON on standard output."""
+    """Print one row per point as JSON on standard output."""
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "sweep", arguments)
-    # With --json, standard output belongs to the result.
+    # With --json, standard output is reserved for the result.
     console = Console(stderr=chosen.json)
     if (chosen.file is None) == (chosen.show is None):
-        raise LantmError("give a sweep file, or --show FOLDER; lantm sweep --help shows what a file looks like")
+        raise LantmError("give a sweep file, or --show FOLDER; lantm sweep --help shows an example file")
     for path in filter(None, (chosen.csv, chosen.parquet)):
-        destination(path)  # its errors are reported first
+        destination(path)  # report its errors first
     if chosen.show is not None:
         folder = GridFolder(chosen.show)
         sweep = Sweep.from_json(folder.asked(), chosen.trust)
@@ -108,7 +108,7 @@ def main(arguments: list[str]) -> int:
 def _plan(points: list[Point], groups: list[Group]) -> str:
     left = sum(group.experiment.seeds for group in groups)
     programs = "1 program" if len(groups) == 1 else f"{len(groups):,} programs"
-    return f"{len(points):,} points, {left:,} of them to be done, as {programs}"
+    return f"{len(points):,} points, {left:,} of them to be trained, as {programs}"
 
 
 def _show(chosen: Arguments, sweep: Sweep, points: list[Point], folder: GridFolder) -> None:

@@ -1,35 +1,35 @@
-"""The time that the trainings of a grid still take, from the speed of those so far."""
+"""Estimates the remaining time of a grid from the speed of the trainings so far."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class Work(NamedTuple):
-    """A training, or the scoring of one that other jobs share."""
+    """A training, or the scoring of one that several jobs share."""
 
     kind: tuple[str, ...]
-    """Model, recipe and task: a problem costs as much as others of the same kind, or else of the most similar one."""
+    """Model, recipe and task: trainings of the same kind, or else the most similar kind, cost the same per problem."""
     problems: int
-    """Of the whole training."""
+    """The number of problems of the whole training."""
     before: float
-    """The share of it that was done when its time began to be taken."""
+    """The fraction that was done when timing began."""
     done: float
-    """The share that is done."""
+    """The fraction that is done."""
     seconds: float
-    """The time since then."""
+    """The time since timing began."""
     start: float = 0.0
-    """The time before: programs are compiled, and called once."""
+    """The time before, for compilation and the first call."""
 
     @property
     def trained(self) -> float:
-        """The problems whose time is known."""
+        """The number of problems that were timed."""
         return self.problems * max(0.0, self.done - self.before)
 
 
 def seconds_left(works: Sequence[Work], elapsed: float) -> float:
-    """The estimated time until all are done, as many side by side as so far; 0 where nothing is known yet.
+    """The estimated time until all are done, with the parallelism so far; 0 if nothing is known yet.
 
-    Here a tenth of the first training took a minute, and the second costs as much:
+    Here a tenth of the first training took a minute, and the second takes as long as the first:
 
     >>> seconds_left([Work(("lstm",), 1000, 0.0, 0.1, 60.0), Work(("lstm",), 1000, 0.0, 0.0, 0.0)], 60.0)
     1140.0
@@ -46,7 +46,7 @@ def seconds_left(works: Sequence[Work], elapsed: float) -> float:
 
 
 def _seconds_a_problem(works: Sequence[Work], kind: tuple[str, ...]) -> float:
-    """Of this kind, or where there is none yet, of the most similar one."""
+    """The time per problem of this kind, or if there is none yet, of the most similar kind."""
     for length in range(len(kind), -1, -1):
         alike = [work for work in works if work.kind[:length] == kind[:length]]
         if trained := sum(work.trained for work in alike):

@@ -1,4 +1,4 @@
-"""`lantm trace`: the paper's figures of a machine at work."""
+"""`lantm trace`: draws the paper's plots of a machine solving one problem (keys, gates, answer)."""
 
 import dataclasses
 import pathlib
@@ -28,58 +28,58 @@ from lantm.trained import Trained, Which
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Draw what a trained machine does with one problem: the paper's three figures, as PNG and SVG.
+    """Draw what a trained machine does on one problem: the paper's three plots, as PNG and SVG.
 
-    keys: where memories were written (red, darker is stronger) and where the answer was read (blue, joined in the
-    order of time): an overview, the beginning and the end. gates: when heads jumped and when they kept going. answer:
-    what was expected and what was answered; for arithmetic the worked problem. The first mistake is marked in each.
+    keys: where memories were written (red, darker is stronger) and where the answer was read (blue, joined in order of
+    time), as an overview, the beginning and the end. gates: when heads jumped and when they continued. answer: the
+    expected and the predicted answer; for arithmetic the worked problem. The first mistake is marked in each.
 
-    For a text, the problem is a stretch of its validation part, and there is a fourth figure. heads: where the heads
-    went while a whole part of the text was read. The paper saw read and write locations in two distant clusters, and
+    For a text, the problem is a passage of its validation part, and there is a fourth plot, heads: where the heads went
+    while a whole part of the text was read. The paper saw read and write locations in two distant clusters, and
     suspected that keys blow up; the measured distances and norms are printed.
     """
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
-    """The run folder, or a machine of the zoo: a task's name, one that `lantm zoo` lists, or a file."""
+    """A run folder, a machine file, or a machine of the zoo (a task's name or a name from `lantm zoo`)."""
     length: int | None = None
-    """The length of a random problem; by default the longest that was trained on."""
+    """Length of a random problem; by default the longest training length."""
     input: str | None = None
-    """A problem of yours, as for lantm solve, instead of a random one."""
+    """A problem as for lantm solve, instead of a random one."""
     draw: int = 0
-    """Which random problem: another number draws another."""
+    """Random draw of the problem; each number gives a different one."""
     seed: int | None = None
-    """Which seed's machine; by default the one with the best test."""
+    """Seed of the machine to use; by default the one with the best test."""
     weights: Which = "best"
-    """The weights with the best periodic test, or the last ones."""
+    """Use the weights with the best periodic test, or the last ones."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it has moved."""
     part: Part = "valid"
-    """Which part of a text is read for the figure of the heads."""
+    """Part of a text to read for the plot of the heads."""
     batch_size: int | None = None
-    """Columns that part is read in; by default as many as in training. Fewer are longer."""
+    """Number of columns in which that part is read; by default as in training. Fewer columns are longer."""
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     out: pathlib.Path | None = None
-    """The folder for the figures; by default figures/length-N below RUN, or figures/NAME/length-N for the zoo."""
+    """Folder for the plots; by default RUN/figures/length-N, or figures/NAME/length-N for the zoo."""
     save: pathlib.Path | None = None
-    """Write a JSON file with how it went, the experiment, and where both come from."""
+    """Write a JSON file with the outcome, the experiment and the provenance of both."""
     json: bool = False
-    """Print JSON on standard output: the files, and how it went."""
+    """Print JSON on standard output: the files and the outcome."""
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "trace", arguments)
     if chosen.input is not None and chosen.length is not None:
-        raise LantmError("--input is a problem of its own length: leave out --length")
+        raise LantmError("--input has its own length: leave out --length")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     if chosen.batch_size is not None and chosen.batch_size < 1:
-        raise LantmError(f"batch-size is {chosen.batch_size}: give a whole number from 1 on")
-    with style():  # without matplotlib, fails before anything is computed
+        raise LantmError(f"batch-size is {chosen.batch_size}: give a whole number of at least 1")
+    with style():  # raises an error without matplotlib, before anything is computed
         pass
     if chosen.save:
-        destination(chosen.save)  # its errors are reported first
+        destination(chosen.save)  # report its errors first
     if chosen.out:
         check_folder(chosen.out)
     else:
@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
         counts = " and ".join(map(str, settled))
         lines.append(f"read heads settled on a memory in {counts} of {len(recording.expected)} steps of the answer")
     if geometry is None:
-        lines.append("a machine without a memory has no keys and no gates: only its answer is drawn")
+        lines.append("this model has no heads in a key space: only its answer is drawn")
     elif isinstance(machines.source, Text) and len(machines.source.corpus.part(chosen.part)):
         found, more, drawn = _heads(machines, machines.source, chosen, folder)
         result, lines, files = result | found, [*lines, *more], [*files, *drawn]
@@ -137,7 +137,7 @@ def main(arguments: list[str]) -> int:
 def _heads(
     machines: Trained, text: Text, chosen: Arguments, folder: pathlib.Path
 ) -> tuple[dict[str, Any], list[str], list[pathlib.Path]]:
-    """Where the heads went in a part of a text: the findings, sentences about them, and the picture's files."""
+    """Where the heads went in a part of a text: the findings, sentences about them, and the plot's files."""
     model = machines.model(chosen.seed, chosen.weights)
     assert isinstance(model, Lantm)
     columns = chosen.batch_size or machines.experiment.recipe.batch_size
@@ -158,7 +158,7 @@ def _heads(
 
 
 def _settled_steps(recording: Recording) -> list[int] | None:
-    """The number of steps of the answer in which each read head settled; None for machines whose heads do not."""
+    """The number of steps of the answer in which each read head settled; None for machines that do not settle."""
     if recording.heads is None or recording.heads.settled_on is None:
         return None
     return [int(steps) for steps in np.sum(recording.heads.settled_on[recording.answer_start :] >= 0, axis=0)]

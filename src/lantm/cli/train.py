@@ -1,4 +1,4 @@
-"""`lantm train`: train machines on a task or a text, many seeds at once."""
+"""`lantm train`: trains machines on a task or a text, many seeds in parallel."""
 
 import argparse
 import dataclasses
@@ -42,47 +42,45 @@ Machine = TypeVar("Machine", bound=Config)
 
 @dataclasses.dataclass(frozen=True)
 class Arguments(Generic[Machine]):
-    """Train machines on a task or a text, many seeds at once, into a run folder.
+    """Train machines on a task or a text, many seeds in parallel, into a run folder.
 
-    --model and --recipe choose the paper's sizes and settings for the task; every other flag changes one of
-    them. Ctrl-C saves, also within an epoch, and says how to continue: `lantm train --resume RUN` ends in the same
+    --model and --recipe select the paper's sizes and settings for the task; every other flag overrides one of them.
+    Ctrl-C saves, also within an epoch, and prints how to continue: `lantm train --resume RUN` ends with the same
     weights as a run that was never interrupted.
 
-    `lantm train text --data FOLDER` learns the next word of a text in three files: train.txt, valid.txt and test.txt,
-    or the same with a name in front. The standard files of the Penn Treebank (ptb.train.txt, ptb.valid.txt,
-    ptb.test.txt) do not come with this package: they are in Tomas Mikolov's simple-examples.tgz.
+    `lantm train text --data FOLDER` trains on next-word prediction for a text in three files: train.txt, valid.txt and
+    test.txt, optionally with a common prefix. The standard files of the Penn Treebank (ptb.train.txt, ptb.valid.txt,
+    ptb.test.txt) are not part of this package: they are in Tomas Mikolov's simple-examples.tgz.
     """
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
-    """What to learn: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs, text,
-    or your own as module:Name."""
+    """Task to train on: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs,
+    text, or your own as module:Name."""
     machine: Machine
     training: Recipe
     model: ModelName = "lantm-invnorm"
-    """Which model: the paper's three (docs/machine.md), or one that ours are compared with (docs/peers.md)."""
+    """Model: one of the paper's three (docs/machine.md), or a peer for comparison (docs/peers.md)."""
     recipe: str = "paper"
-    """Which settings to begin with: paper (the paper's), robust and exact (ours), tuned (for models to compare
-    with), demo (short, for a laptop)."""
+    """Recipe to start from: paper (the paper's settings), robust and exact (ours), tuned (for the LSTM and peers), demo
+    (short, for a laptop)."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, for the task `text`; with --resume, if it has moved."""
     vocabulary: int = 10_000
-    """The most words of a text to distinguish; the rest of the training text's words are <unk>."""
+    """Maximum vocabulary size of a text; the other words of the training text become <unk>."""
     seeds: int = 8
-    """How many seeds to train side by side, as one program."""
+    """Number of seeds, trained in parallel as one program."""
     first_seed: int = 0
-    """The first of them; the others count up from there."""
+    """The first seed; the others follow consecutively."""
     lengths: Annotated[tuple[int, int] | None, tyro.conf.arg(metavar="FROM TO")] = None
-    """Train on problems of these lengths, from and to; without, on those of the task."""
+    """Train on lengths from FROM to TO, instead of the task's."""
     recorded_seeds: int = 8
-    """How many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
+    """Number of seeds, counted from the first, to record after every epoch for videos and pages; 0 records none."""
     out: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """The run folder to make; by default runs/TASK-MODEL, with a number appended if there is one."""
+    """The run folder to create; by default runs/TASK-MODEL, with a number appended if it exists."""
     start_from: Annotated[str | None, tyro.conf.arg(name="from", metavar="MACHINE")] = None
-    """Begin with the weights of a trained machine, of the zoo, a file or a run, in all seeds; its machine's settings
-    are the defaults then."""
+    """Start all seeds from the weights of a trained machine (zoo, file or run); its settings become the defaults."""
     resume: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """Continue the run in this folder; takes no other settings than --data, --trust, and more --epochs for a run that
-    is to be trained further."""
+    """Continue the run in this folder; only --data, --trust, and --epochs (to extend the run) can be given with it."""
     trust: bool = False
     """Import the modules that RUN or MACHINE names as module:Name, which runs their code (docs/security.md)."""
     json: bool = False
@@ -91,14 +89,14 @@ class Arguments(Generic[Machine]):
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    # Names first: they determine the machine and the defaults of the other flags.
+    # Parse the names first: they determine the machine and the defaults of the other flags.
     names = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     names.add_argument("--model", default="lantm-invnorm")
     names.add_argument("--recipe", default="paper")
     names.add_argument("--resume", type=pathlib.Path)
     names.add_argument("--from", dest="start_from")
     if any(word.partition("=")[0] == "--resume" for word in arguments):
-        names.add_argument("--epochs", type=int)  # the one setting of a run that may grow
+        names.add_argument("--epochs", type=int)  # the only setting of a run that may change
     names.add_argument("--data", type=pathlib.Path)
     names.add_argument("--trust", action="store_true")
     names.add_argument("--json", action="store_true")
@@ -110,7 +108,7 @@ def main(arguments: list[str]) -> int:
         if rest:
             raise LantmError(f"--resume takes its settings from the run folder: leave out {rest[0]}")
         if known.start_from is not None:
-            raise LantmError("--resume continues with the weights of its run: leave out --from")
+            raise LantmError("--resume continues from the weights of its run: leave out --from")
         return _resume(RunFolder.open(known.resume, known.trust), known.data, known.epochs, known.json)
     for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
         if name not in choices:
@@ -118,7 +116,7 @@ def main(arguments: list[str]) -> int:
     origin = None if known.start_from is None else open_trained(known.start_from, known.data, known.trust)
     task = rest[0] if rest and not rest[0].startswith("-") else "copy"
     chosen = _chosen(task, known.model, known.recipe, origin, arguments)
-    if chosen.task != task:  # it came after other flags, and has other defaults
+    if chosen.task != task:  # the task came after other flags and has other defaults
         chosen = _chosen(chosen.task, known.model, known.recipe, origin, arguments)
     experiment = Experiment(
         task=chosen.task,
@@ -133,7 +131,7 @@ def main(arguments: list[str]) -> int:
         text=None if chosen.data is None else TextFiles.of(chosen.data, chosen.vocabulary),
     )
     prepare_devices(experiment)
-    # Errors in the task or the machine are reported before anything is written.
+    # Report errors in the task or the machine before anything is written.
     source = experiment.source()
     path = chosen.out or free_path(pathlib.Path("runs") / usual_name(experiment))
     check_budget(experiment, source, path)
@@ -146,7 +144,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _chosen(task: str, model: str, recipe: str, origin: Trained | None, arguments: list[str]) -> Arguments[Any]:
-    """The flags, with the defaults of an experiment, and of the machine that training starts from."""
+    """The flags, with the defaults of the preset or of the machine that training starts from."""
     defaults = preset(task, model if origin is None else preset_model(origin), recipe)
     if origin is not None:
         defaults = dataclasses.replace(defaults, machine=origin.experiment.machine)
@@ -171,7 +169,7 @@ def _resume(folder: RunFolder, data: pathlib.Path | None, epochs: int | None, as
     prepare_devices(experiment)
     source = experiment.source(data)
     if folder.has_checkpoint():
-        load_learners(folder, experiment, source)  # its errors are reported first
+        load_learners(folder, experiment, source)  # report its errors first
     with folder.locked():
         if epochs is not None:
             experiment = folder.extend(epochs)
@@ -186,7 +184,7 @@ def _train(
     as_json: bool,
     initial: Model | None = None,
 ) -> int:
-    # With --json, standard output belongs to the result.
+    # With --json, standard output is reserved for the result.
     console = Console(stderr=as_json)
     starts = f", {experiment.recipe.starts} starts each," if experiment.recipe.starts > 1 else ""
     seeds = "1 seed" if experiment.seeds == 1 else f"{experiment.seeds} seeds"
@@ -202,7 +200,7 @@ def _train(
         words = f"{len(corpus.train):,} words, validated on {len(corpus.valid):,}"
         say(console, f"on {words}, {len(corpus.words):,} different ones")
     if (hours := estimated_hours(experiment, source)) > 1:
-        say(console, f"this will take about {hours:,.0f} hours, as far as its size tells")
+        say(console, f"estimated time: about {hours:,.0f} hours")
     trust = " --trust" if experiment.modules else ""
     again = f"continue with: {program()} train --resume {shlex.quote(str(folder.path))}{trust}"
     with interruptible(afterwards=again) as interrupted, TrainingDisplay(console, experiment) as display:
@@ -214,7 +212,7 @@ def _train(
         say(console, f"stopped after epoch {result.epoch} and saved; {again}")
         return 130
     rows = score_rows(experiment, result.tests)
-    if folder.summary().get("epoch") != result.epoch:  # a run that was complete already keeps its own
+    if folder.summary().get("epoch") != result.epoch:  # a run that was already complete keeps its summary
         folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     console.print(score_table(rows, "best weights of every seed"))
     with working("writing the report", console):

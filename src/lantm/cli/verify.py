@@ -1,4 +1,4 @@
-"""`lantm verify`: count exact answers at a length, on random and hard problems."""
+"""`lantm verify`: counts exact answers at one length on random and hard problems, and prints the counts."""
 
 import dataclasses
 import pathlib
@@ -26,43 +26,43 @@ from lantm.tasks import Task
 from lantm.trained import Trained, Which
 
 # In JSON:
-_AROUND = 10  # symbols on both sides of a mistake
-_COLUMNS = 80  # of a worked problem
+_AROUND = 10  # symbols shown on both sides of a mistake
+_COLUMNS = 80  # width of a worked problem
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Count the problems of one length that a machine answers exactly: every symbol right, and the end.
+    """Count the problems of one length that a machine answers exactly: every symbol right, including the end.
 
-    Random problems and hard ones: carry chains, nines, zeros, repeated symbols, palindromes and what else the task
-    names, each kind in turn. Of both there are --problems. The interval is Wilson's of the error rate, at 95%: 100
+    The problems are random ones and hard ones: carry chains, nines, zeros, repeated symbols, palindromes and further
+    kinds defined by the task, in turn; --problems of each. The interval is Wilson's 95% interval of the error rate: 100
     right answers of 100 leave up to 3.7%.
 
-    Problems are drawn and run a few at a time, so any number of them fits in memory. They depend on the length and on
-    --draw alone. Ctrl-C prints what was counted until then. The exit status is 0 if all answers are right, and 1 if one
-    is wrong: then the first mistake is explained.
+    Problems are drawn and run in batches, so any number of them fits in memory. They depend only on the length and on
+    --draw. Ctrl-C prints the counts so far. The exit status is 0 if all answers are right, and 1 otherwise; then the
+    first mistake is explained.
     """
 
     machine: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MACHINE")]
-    """A machine of the zoo (a task's name, one that `lantm zoo` lists), a file, or a run folder."""
+    """A run folder, a machine file, or a machine of the zoo (a task's name or a name from `lantm zoo`)."""
     length: int
-    """The length of all problems: symbols, or digits of each number."""
+    """Length of all problems: symbols, or digits of each number."""
     problems: int = 100
-    """How many random problems, and how many hard ones."""
+    """Number of random problems, and of hard ones."""
     random: bool = False
-    """Random problems only."""
+    """Only random problems."""
     hard: bool = False
-    """Hard problems only."""
+    """Only hard problems."""
     draw: int = 1
-    """Which problems: another number draws others."""
+    """Random draw of the problems; each number gives different ones."""
     seed: int | None = None
-    """Which seed's machine; by default the one with the best test."""
+    """Seed of the machine to use; by default the one with the best test."""
     weights: Which = "best"
-    """The weights with the best periodic test, or the last ones."""
+    """Use the weights with the best periodic test, or the last ones."""
     trust: bool = False
     """Import the modules that MACHINE names as module:Name, which runs their code (docs/security.md)."""
     save: pathlib.Path | None = None
-    """Write a JSON file with the result, the experiment, and where both training and result come from."""
+    """Write a JSON file with the result, the experiment, and the provenance of training and result."""
     json: bool = False
     """Print JSON on standard output: one object."""
 
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     if chosen.save:
-        destination(chosen.save)  # its errors are reported first
+        destination(chosen.save)  # report its errors first
     machines = open_trained(chosen.machine, trust=chosen.trust)
     both = chosen.random == chosen.hard
     with VerifyingDisplay(Console(stderr=True), chosen.problems) as display:
@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> int:
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
     result = _as_json(machines, int(machines.start_seeds[index]), found)
     if chosen.save:
-        here = pathlib.Path(chosen.machine).exists()  # a machine of the zoo keeps its name
+        here = pathlib.Path(chosen.machine).exists()  # otherwise a machine of the zoo
         origin = {
             "command": published("verify", arguments, run=chosen.machine if here else None),
             "experiment": machines.experiment.published(),
@@ -111,11 +111,11 @@ class VerifyingDisplay(Display):
     """A progress bar of the random problems, then of the hard ones."""
 
     def __init__(self, console: Console, problems: int):
-        """`problems` of each."""
+        """`problems` is the number of each kind."""
         super().__init__(console, TextColumn("{task.fields[part]}"), total=problems, part="")
 
     def update(self, name: str, part: Part) -> None:
-        """Shows what was counted of a part."""
+        """Shows the counts of a part."""
         total = part.total
         self._progress.update(
             self._bar,
@@ -140,7 +140,7 @@ def _show(machines: Trained, chosen: Arguments, found: Verification) -> None:
     say(console, f"the first of them is problem {mistake.number + 1:,}, {mistake.kind}")
     say(console, worked(machines, mistake, console.width))
     say(console, first_mistake(machines.source, mistake.targets, mistake.symbols))
-    # A trace keeps all that happens, and compiles: not of long problems, and not for who interrupts.
+    # A trace keeps every step and needs compilation: skipped for long problems and after an interruption.
     if found.complete and len(mistake.inputs) + len(mistake.targets) < LONG:
         recording = machines.trace(mistake.problem, chosen.seed, chosen.weights, read_weights=True)
         for sentence in diagnose(recording, machines.source, machines.geometry)[1:]:
@@ -166,7 +166,7 @@ def _cells(tally: Tally) -> tuple[str, str, str]:
 
 
 def _as_json(machines: Trained, seed: int, found: Verification) -> dict[str, Any]:
-    """The result as one object."""
+    """The result as a JSON object."""
     parts = {
         name: _tally(part.total)
         | {"seconds": round(part.seconds, 3), "steps": part.steps, "steps_per_second": round(part.steps_per_second)}

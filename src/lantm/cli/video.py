@@ -1,4 +1,4 @@
-"""`lantm video`: watch a machine learn."""
+"""`lantm video`: renders a video of a training, one frame per epoch."""
 
 import dataclasses
 import math
@@ -23,27 +23,27 @@ from lantm.training import RunFolder
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Make a video of a training: one frame per epoch, from the recordings that lantm train makes.
+    """Make a video of a training, one frame per epoch, from the recordings made by lantm train.
 
-    After every epoch the machine ran one random problem of the longest training length. A frame shows where it wrote
-    (red, darker is stronger) and read (blue), its answer beside the right one, the epoch, the loss and the latest
-    test's scores. A run that is still training shows what there is so far.
+    After every epoch, the machine runs a random problem of the longest training length. A frame shows where it wrote
+    (red, darker is stronger) and read (blue), its answer beside the expected one, the epoch, the loss and the latest
+    test scores. For a run that is still training, it shows the epochs so far.
     """
 
     run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     seed: int | None = None
-    """Which seed; by default the best of those that were recorded."""
+    """The seed; by default the best recorded one."""
     every: int = 1
-    """Epochs from one frame to the next."""
+    """Epochs between frames."""
     rate: int = 20
-    """Frames a second."""
+    """Frames per second."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it has moved."""
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     out: pathlib.Path | None = None
-    """The file: .gif, or .mp4 with imageio-ffmpeg. By default RUN/video-seed-N.gif."""
+    """The output file: .gif, or .mp4 with imageio-ffmpeg. By default RUN/video-seed-N.gif."""
     json: bool = False
     """Print JSON on standard output: the file, its frames and its size."""
 
@@ -52,11 +52,11 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "video", arguments)
     if chosen.every < 1 or not 1 <= chosen.rate <= 50:
-        raise LantmError("every is a whole number from 1 on, and rate one from 1 to 50")
+        raise LantmError("every is a whole number of at least 1, and rate one from 1 to 50")
     if chosen.out is not None and chosen.out.suffix not in (".gif", ".mp4"):
         raise LantmError(f"{chosen.out} is neither a .gif nor an .mp4: give --out one of these endings")
     if chosen.out is not None:
-        destination(chosen.out)  # its errors are reported first
+        destination(chosen.out)  # report its errors first
     else:
         check_links(chosen.run)
     if not chosen.run.exists() and zoo.find(str(chosen.run)) is not None:
@@ -96,8 +96,8 @@ def _reel(trained: Trained, seed: int, every: int) -> Reel:
     recorded = [(epoch, recording) for epoch, recording in folder.recordings(source, seed) if (epoch - 1) % every == 0]
     if not recorded:
         raise LantmError(
-            f"{folder.path} has no recordings: lantm train makes them unless it is told --recorded-seeds 0, "
-            "from the first test on"
+            f"{folder.path} has no recordings: lantm train writes them from the first test on, unless "
+            "--recorded-seeds is 0"
         )
     index = experiment.seed_index(seed)
     tests: dict[int, dict[str, str]] = {}
@@ -119,7 +119,7 @@ def _reel(trained: Trained, seed: int, every: int) -> Reel:
 
 
 def _in_words(figures: dict[str, float]) -> str:
-    """The figures of a test, in a few words."""
+    """The scores of a test, in a few words."""
     if "perplexity" in figures:
         return f"perplexity {figures['perplexity']:.1f}"
     return f"{figures['coarse']:.1f}% coarse, {figures['fine']:.1f}% fine"

@@ -1,4 +1,4 @@
-"""`lantm view`: a page that shows machines at work."""
+"""`lantm view`: writes an HTML page in which machines can be inspected step by step."""
 
 import dataclasses
 import pathlib
@@ -30,54 +30,53 @@ _MOST_SEEDS = 8  # per page, unless more are requested
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Write a page in which machines work: one HTML file that needs no network.
+    """Write a self-contained HTML page in which machines run.
 
-    The page runs them. Type a problem and see, step by step, where the heads go, the gates, the strengths and the read
-    weights, with every symbol of the input and the answer; drag a head off its way. With two runs, or two seeds,
-    machines stand side by side.
+    Type a problem and see, step by step, where the heads go, the gates, the strengths and the read weights, with every
+    symbol of the input and the answer; drag a head to another place. Two runs, or two seeds, are shown side by side.
     """
 
     run: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="RUN")] = None
-    """The run folder, or a machine of the zoo: a task's name, one that `lantm zoo` lists, or a file."""
+    """A run folder, a machine file, or a machine of the zoo (a task's name or a name from `lantm zoo`)."""
     other: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[OTHER_RUN]")] = None
-    """Another one, to be shown beside it."""
+    """Another one to show beside it."""
     zoo: bool = False
-    """Machines of the zoo, one of every task at least, in a page of up to 2 MB: play.html."""
+    """Show machines of the zoo, at least one per task, in a page of up to 2 MB: play.html."""
     seeds: tuple[int, ...] = ()
-    """Which seeds' machines; by default the one with the best test and seven more. The first two stand side by side."""
+    """Seeds to include; by default the one with the best test and seven more. The first two are shown side by side."""
     lengths: tuple[int, ...] = ()
-    """Problems of these lengths; by default 8, the longest trained on, and two and four times that."""
+    """Lengths of the problems; by default 8, the longest training length, and two and four times that."""
     input: str | None = None
-    """A problem of yours, as for lantm solve, instead of random ones."""
+    """A problem as for lantm solve, instead of random ones."""
     weights: Which = "best"
-    """The weights with the best periodic test, or the last ones."""
+    """Use the weights with the best periodic test, or the last ones."""
     epochs: int = 60
-    """How many of the epochs that training recorded to show, evenly spaced; 0 for none."""
+    """Number of recorded epochs to include, evenly spaced; 0 for none."""
     draw: int = 0
-    """Which random problems: another number draws others."""
+    """Random draw of the problems; each number gives different ones."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, if it has moved."""
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     out: pathlib.Path | None = None
-    """The page to write; by default view.html in the run folder, or here for a machine of the zoo."""
+    """The page to write; by default view.html in the run folder, or in the current folder for a machine of the zoo."""
     open: bool = False
     """Open it in the browser."""
     json: bool = False
-    """Print JSON on standard output: the page, its size, and what is in it."""
+    """Print JSON on standard output: the page, its size and its contents."""
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "view", arguments)
     if chosen.lengths and chosen.input is not None:
-        raise LantmError("--input is a problem of its own length: leave out --lengths")
+        raise LantmError("--input has its own length: leave out --lengths")
     if chosen.epochs < 0:
-        raise LantmError(f"epochs is {chosen.epochs}: give a whole number from 0 on")
+        raise LantmError(f"epochs is {chosen.epochs}: give a whole number of at least 0")
     if not 0 <= chosen.draw < 2**31:
         raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
     if chosen.out:
-        destination(chosen.out)  # its errors are reported first
+        destination(chosen.out)  # report its errors first
     elif chosen.run is not None:
         check_links(pathlib.Path(chosen.run))
     if chosen.zoo == (chosen.run is not None):
@@ -86,7 +85,7 @@ def main(arguments: list[str]) -> int:
         with working("running the machines of the zoo"):
             play = play_page()
         if not chosen.json and play.left_out:
-            print(f"not in it, to keep it small: {', '.join(play.left_out)}")
+            print(f"left out to limit the size: {', '.join(play.left_out)}")
         return _write(chosen, play.page, chosen.out or pathlib.Path("play.html"), play.shown)
     assert chosen.run is not None
     sources = [open_trained(name, chosen.data, chosen.trust) for name in (chosen.run, chosen.other) if name is not None]
@@ -105,7 +104,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _write(chosen: Arguments, text: str, page: pathlib.Path, machines: Sequence[Machine]) -> int:
-    """Writes the page and says what is in it."""
+    """Writes the page and prints its contents."""
     content = utf8(text)
     write_whole(page, content)
     if chosen.json:
@@ -145,7 +144,7 @@ def _machines(source: Trained, chosen: Arguments, named: bool) -> list[Machine]:
 
 
 def _first_problem(machine: Machine) -> int:
-    """The problem to show first: the longest that was trained on, if it is among them."""
+    """The problem to show first: the longest training length, if it is among them."""
     names = [problem.name for problem in machine.problems]
     trained = f"length {machine.task.train_lengths.largest}"
     return names.index(trained) if trained in names else 0

@@ -1,4 +1,4 @@
-"""`lantm zoo`: the machines that ship with the package; `lantm zoo add`: one more."""
+"""`lantm zoo`: lists the trained machines that ship with the package; `lantm zoo add` adds one."""
 
 import dataclasses
 import pathlib
@@ -20,16 +20,16 @@ from lantm.report import plain_table
 from lantm.trained import Trained, load_file, promote, usual_name, zoo
 from lantm.weight_files import SUFFIX
 
-HARD = " hard"  # ends the labels of scores on hard problems
+HARD = " hard"  # suffix of labels for scores on hard problems
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
     """List the trained machines that ship with the package, with their scores on fresh problems.
 
-    lantm solve, eval, info, trace and view take these names in the place of a run folder; a task's name alone
-    stands for its InvNorm machine, where there is one. They take files of machines as well. `lantm zoo add RUN` puts
-    the best machine of a run here, `lantm zoo add RUN --shelf FOLDER` into a file to pass on.
+    lantm solve, eval, info, trace and view accept these names instead of a run folder; a task's name stands for its
+    InvNorm machine, if there is one. They accept machine files as well. `lantm zoo add RUN` adds the best machine of a
+    run, and `lantm zoo add RUN --shelf FOLDER` writes it to a file in another folder.
     """
 
     shelf: pathlib.Path | None = None
@@ -37,31 +37,31 @@ class Arguments:
     trust: bool = False
     """Import the modules that its machines name as module:Name, which runs their code (docs/security.md)."""
     json: bool = False
-    """Print JSON on standard output: what each machine's file says of it."""
+    """Print JSON on standard output: the notes of each machine's file."""
 
 
 @dataclasses.dataclass(frozen=True)
 class AddArguments:
-    """Put the best machine of a run, or that of a file, into the zoo, in the place of the one that has its name.
+    """Add the best machine of a run, or the machine of a file, to the zoo; replaces a machine of the same name.
 
-    The seed is chosen on some fresh problems and scored on others; the file says what it was trained by, and
-    where.
+    The seed is selected on one set of fresh problems and scored on another. The file records the experiment and the
+    provenance of the training.
     """
 
     run: Annotated[tyro.conf.Positional[pathlib.Path], tyro.conf.arg(metavar="RUN")]
-    """The run folder, or the file of a machine."""
+    """A run folder or a machine file."""
     seed: int | None = None
-    """Which seed's machine; by default the one with the best mean score, by the recipe's `select_by`."""
+    """The seed to add; by default the one with the best mean score, by the recipe's `select_by`."""
     name: str | None = None
-    """What to call it; by default TASK-MODEL."""
+    """Name of the machine; by default TASK-MODEL."""
     scales: tuple[int, ...] = ()
-    """Multiples of the training lengths to choose and score at; the task's usual ones (1 2 4) unless given."""
+    """Scales to select and score at, as multiples of the training lengths; by default the task's usual ones (1 2 4)."""
     problems: int = 3200
-    """Fresh problems for each figure."""
+    """Fresh problems per score."""
     hard: bool = False
-    """Choose and score on hard problems too."""
+    """Select and score on hard problems too."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The folder of the text, if it is no longer where it was."""
+    """The folder of the text, if it has moved."""
     trust: bool = False
     """Import the modules that RUN names as module:Name, which runs their code (docs/security.md)."""
     shelf: pathlib.Path | None = None
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "zoo", arguments)
     shelf = chosen.shelf or zoo.SHELF
     if not shelf.is_dir():
-        raise LantmError(f"there is no folder {shelf}: lantm zoo add RUN --shelf {shelf} makes it")
+        raise LantmError(f"there is no folder {shelf}: lantm zoo add RUN --shelf {shelf} creates it")
     machines = [load_file(shelf / f"{name}{SUFFIX}", trust=chosen.trust) for name in zoo.names(shelf)]
     if chosen.json:
         print_json([{"name": machine.name, **machine.notes} for machine in machines])
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
 def _add(chosen: AddArguments) -> int:
     check_problems(chosen.problems)
     if chosen.shelf:
-        check_folder(chosen.shelf)  # before anything is scored
+        check_folder(chosen.shelf)  # before scoring
     run, shelf = open_trained(chosen.run, chosen.data, chosen.trust), chosen.shelf or zoo.SHELF
     name = chosen.name or usual_name(run.experiment)
     before = shelf / f"{name}{SUFFIX}"
@@ -105,7 +105,7 @@ def _figures(row: dict[str, Any]) -> str:
 
 
 def _table(machines: list[Trained]) -> Table:
-    """Hard problems have a line of their own: all scores of a machine in one line are wider than a terminal."""
+    """The table; scores on hard problems have a separate line, since all scores in one would be too wide."""
     labels = dict.fromkeys(row["scale"] for machine in machines for row in machine.notes.get("scores", []))
     scales = list(dict.fromkeys(label.removesuffix(HARD) for label in labels))
     table = plain_table("machines of the zoo: coarse/fine in percent, on fresh problems; of texts, perplexities")

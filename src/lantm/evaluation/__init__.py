@@ -1,4 +1,4 @@
-"""How well a machine does: scores and perplexities, the best seed by them, and what a machine did step by step."""
+"""Evaluation: scores and perplexities, selection of the best seed, and recordings of single problems."""
 
 from lantm.evaluation.answer import Answer, Prediction, answer, predict
 from lantm.evaluation.exact_match import RANDOM, Watch, verify

@@ -1,4 +1,4 @@
-"""The steps of a run that are scored: those in which a machine answers."""
+"""Runs a model on a batch and returns its logits or predictions at the answer's steps, the ones that are scored."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ from lantm.machine import Backend, Index, Model, Noise, can_infer, infer
 from lantm.machine.loops import in_step
 from lantm.machine.step_sums import linear
 
-LONG = 4096  # steps: from here on inference is faster than the recurrence that training uses (docs/machine.md)
+LONG = 4096  # steps, from which inference is faster than the recurrence used in training (docs/machine.md)
 
 
 class Answer(NamedTuple):
-    """The steps of a batch in which answers are given."""
+    """The logits and targets at the steps of the answer."""
 
     logits: Float[Array, "answer batch vocabulary"]
     targets: Int[Array, "answer batch"]
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """The most likely symbols of an answer, and what they are compared with where the mask is true."""
+    """The most likely symbols at the steps of the answer, with the targets."""
 
     predicted: Int[Array, "answer batch"]
     targets: Int[Array, "answer batch"]
@@ -32,9 +32,9 @@ class Prediction(NamedTuple):
 
 
 def answer(model: Model, batch: Batch, backend: Backend = "auto", noise: Noise | None = None) -> Answer:
-    """Runs the model and reads out the steps of the answer only."""
+    """Runs the model, and computes the logits only at the steps of the answer."""
     time, features = batch.inputs.shape[0], model.features(batch, backend, noise)
-    if batch.answer_capacity == time:  # nothing to cut off
+    if batch.answer_capacity == time:  # no steps to cut off
         return Answer(_read_out(model, features, batch.steps, backend), batch.targets, batch.mask)
     start = jnp.minimum(jnp.min(batch.writes), time - batch.answer_capacity)
 
@@ -47,16 +47,16 @@ def answer(model: Model, batch: Batch, backend: Backend = "auto", noise: Noise |
 def _read_out(
     model: Model, features: Float[Array, "answer batch cells"], steps: Int[Array, ""], backend: Backend
 ) -> Float[Array, "answer batch vocabulary"]:
-    if backend == "scan":  # all of it can be differentiated twice
+    if backend == "scan":  # must be twice differentiable
         return model.readout(features)
     return linear(model.readout.weight, model.readout.bias, features, in_step(steps))
 
 
 def predict(model: Model, batch: Batch, backend: Backend = "auto") -> Prediction:
-    """What the model answers. Where inputs are long and its key space allows, nothing is kept but predictions.
+    """The model's predictions. Long inputs use inference, which keeps only predictions, if the geometry supports it.
 
-    A CPU reads through the index then. An accelerator reads all memories side by side; the choice of blocks would cost
-    it more than they do, and seeds that are mapped over would take every branch of that choice.
+    On a CPU, inference reads through the index. An accelerator reads all memories in parallel: selecting blocks would
+    cost more, and under `vmap` over seeds all branches of the selection would be executed.
     """
     if batch.inputs.shape[0] >= LONG and can_infer(model):
         found = infer(model, batch, Index() if on_cpu() else None)

@@ -1,7 +1,7 @@
-"""What a computation would take, compared with what the device has, before it begins.
+"""Estimates the memory of an evaluation and refuses it before it starts if it cannot fit (training:
+`training/budget.py`).
 
-Sizes are estimates from shapes alone: nothing is built. An estimate is right within a factor of two or so, which is
-enough to refuse what would never end.
+Estimates come from shapes alone, without building anything, and are right within a factor of about two.
 """
 
 from collections.abc import Mapping
@@ -16,22 +16,22 @@ from lantm.machine import Config
 from lantm.randomness import INITIALISE, seed_key
 from lantm.shapes import shapes_of
 
-# Numbers that are kept per step and output of a matrix: while learning, its value and its gradient.
+# Numbers kept per step and output of a matrix: in training, its value and its gradient.
 LEARNING, ANSWERING = 2, 1
-_THROUGH_THE_INDEX = 100  # bytes per step, where long inputs are read through an index (`exact_match`)
+_THROUGH_THE_INDEX = 100  # bytes per step if long inputs are read through an index (`exact_match`)
 
 
 class Share(NamedTuple):
-    """A part of what is needed."""
+    """A part of the required memory."""
 
     size: int
     """In bytes."""
     lower: str
-    """The settings to lower if it is too much."""
+    """The settings to lower if it is too large."""
 
 
 def size_of(shapes: Any) -> int:
-    """The bytes of all arrays of a tree, of which only the shapes are known."""
+    """The size in bytes of all arrays of a tree of shapes."""
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
 
 
@@ -41,7 +41,7 @@ def model_shapes(machine: Config, vocabulary: int) -> Any:
 
 
 def run_size(model: Any, problems: int, steps: int, kept: int = ANSWERING) -> int:
-    """The bytes that running a model of these shapes takes, for so many problems side by side."""
+    """The bytes needed to run a model of these shapes on `problems` problems in parallel."""
     besides: int = 4 * model.config.kept_per_step(steps, kept == LEARNING) * problems * steps
     if kept == ANSWERING and steps >= LONG and on_cpu():
         return _THROUGH_THE_INDEX * problems * steps + besides
@@ -50,14 +50,14 @@ def run_size(model: Any, problems: int, steps: int, kept: int = ANSWERING) -> in
 
 
 def at_once(machines: int) -> int:
-    """The number of machines that run at the same time: on a CPU one per core, on accelerators all."""
+    """The number of machines that run in parallel: one per core on a CPU, all on accelerators."""
     return min(machines, len(local_devices())) if on_cpu() else machines
 
 
 def check_fits(what: str, shares: Mapping[str, Share], available: int | None = None, place: str = "memory") -> None:
-    """Raises a `LantmError` that says how much it would take, and what to lower, if it does not fit.
+    """Raises a `LantmError` that says how much is needed, and what to lower, if it does not fit.
 
-    `available` is by default the memory of the devices; None where that is not known either.
+    `available` defaults to the free memory of the devices; the check is skipped if that is unknown.
     """
     available = available_memory() if available is None else available
     needed = sum(share.size for share in shares.values())
@@ -72,7 +72,7 @@ def check_fits(what: str, shares: Mapping[str, Share], available: int | None = N
 
 
 def in_words(size: int) -> str:
-    """A number of bytes for people.
+    """A readable number of bytes.
 
     >>> in_words(640_000), in_words(23_500_000_000), in_words(34 * 10**12), in_words(3 * 10**30)
     ('1 MB', '24 GB', '34 TB', 'more than a million TB')

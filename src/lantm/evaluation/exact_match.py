@@ -1,7 +1,7 @@
-"""Counts exact answers at one length and finds the first mistake, on random and hard problems, in batches.
+"""The counting behind `lantm verify`: exact answers at one length, on random and hard problems, and the first mistake.
 
-A problem depends on its length, the draw, its kind and its number alone: not on how many are asked for, nor on how many
-are run at once. So the first ten problems of a hundred are those of ten, on any computer.
+A problem depends only on its length, the draw, its kind and its index, not on the number of problems or the batch size.
+So the first ten of a hundred problems are the same as the ten of a smaller request, on any computer.
 """
 
 import time
@@ -25,10 +25,10 @@ from lantm.randomness import VERIFY, seed_key
 from lantm.tasks import Task
 
 RANDOM = "random"
-"""The kind of problems that `Task.sample` draws; all others are among `Task.hard_kinds`."""
+"""The kind of problems drawn by `Task.sample`; the other kinds are those of `Task.hard_kinds`."""
 
 Watch = Callable[[str, Part], object]
-"""Is told the name of a part and what was counted of it so far."""
+"""A callback with the name of a part and its counts so far."""
 
 
 def verify(
@@ -40,7 +40,7 @@ def verify(
     draw: int = 1,
     watch: Watch | None = None,
 ) -> Verification:
-    """Runs `problems` problems of every part, whose kinds take turns. Ctrl-C ends it early."""
+    """Runs `problems` problems of every part, cycling through its kinds. Ctrl-C ends it early."""
     program = _Program(model, task, length, draw, problems)
     counted = {name: Part({kind: Tally() for kind in kinds}) for name, kinds in parts.items()}
     mistake: Mistake | None = None
@@ -58,20 +58,20 @@ def verify(
 
 
 class _AtOnce(NamedTuple):
-    """How much a device runs at once: problems of so many steps together, at least one and at most so many problems."""
+    """The limits of a batch: the total number of steps, and the number of problems; at least one problem runs."""
 
     steps: int
     most: int
 
 
-# On a CPU a device is a core. On one core, copies of 20,000 symbols ran no faster ten at a time than one by one. A step
-# of a Lie access machine takes up to 3.3 kB, and 0.1 kB where it reads through an index: the 300,000 steps of a sum of
-# 100,000 digits take 30 MB.
+# On a CPU, each core is a device. On one core, copies of 20,000 symbols ran no faster ten at a time than one by one. A
+# step of a Lie access machine takes up to 3.3 kB, and 0.1 kB when reading through an index: the 300,000 steps of a sum
+# of 100,000 digits take 30 MB.
 _CPU, _ACCELERATOR = _AtOnce(steps=8192, most=32), _AtOnce(steps=2**20, most=1024)
 
 
 def batch_size(steps: int, at_once: _AtOnce = _CPU) -> int:
-    """The number of problems of so many steps each that a device runs at once.
+    """The number of problems of `steps` steps that a device runs in one batch.
 
     >>> batch_size(130), batch_size(2050), batch_size(200_002)
     (32, 3, 1)
@@ -80,7 +80,7 @@ def batch_size(steps: int, at_once: _AtOnce = _CPU) -> int:
 
 
 class _Ran(NamedTuple):
-    """A batch after the machine has run."""
+    """A batch with the machine's predictions and marks."""
 
     batch: Batch
     prediction: Prediction
@@ -88,7 +88,7 @@ class _Ran(NamedTuple):
 
 
 class _Some(NamedTuple):
-    """The problems that were run at once, with an axis of devices; `kinds` and `numbers` of those that count."""
+    """The results of one batch, with an axis of devices; `kinds` and `numbers` leave the padding out."""
 
     kinds: list[str]
     numbers: list[int]
@@ -97,7 +97,7 @@ class _Some(NamedTuple):
 
     @property
     def right(self) -> list[bool]:
-        """Which answers are right."""
+        """Whether each answer is exact."""
         exact = np.asarray(self.ran.marks.right) == np.asarray(self.ran.marks.size)
         found: list[bool] = exact.reshape(-1)[: len(self.kinds)].tolist()
         return found
@@ -118,10 +118,10 @@ class _Some(NamedTuple):
 
 
 class _Program:
-    """One compiled program that draws problems of any kind and runs them."""
+    """One compiled program that draws and runs problems of any kind."""
 
     def __init__(self, model: Model, task: Task, length: int, draw: int, problems: int):
-        """Compiles it; `problems` are the most that are ever run."""
+        """Compiles the program; `problems` is the total number of problems."""
         size = batch_size(task.steps(length), _CPU if on_cpu() else _ACCELERATOR)
         devices = min(len(local_devices()), -(-problems // size))
         self._shape = devices, min(size, -(-problems // devices))
@@ -132,7 +132,7 @@ class _Program:
         self._run = compiled.lower(self._asked([RANDOM], [0]), self._model).compile()
 
     def run(self, kinds: Sequence[str], problems: int) -> Iterator[_Some]:
-        """Runs problems of these kinds, which take turns."""
+        """Runs problems, cycling through these kinds."""
         at_once = self._shape[0] * self._shape[1]
         for first in range(0, problems, at_once):
             numbers = list(range(first, min(first + at_once, problems)))
@@ -140,12 +140,12 @@ class _Program:
             began = time.perf_counter()
             ran: _Ran = self._run(self._asked(chosen, numbers), self._model)
             last: Any = ran.marks.right
-            while not last.is_ready():  # Python notices Ctrl-C between two instructions of its own only
+            while not last.is_ready():  # lets Python handle Ctrl-C while waiting
                 time.sleep(0.01)
             yield _Some(chosen, numbers, ran, time.perf_counter() - began)
 
     def _asked(self, kinds: Sequence[str], numbers: Sequence[int]) -> Any:
-        """What to draw, on the devices; places that are left over repeat the last problem."""
+        """The kinds and numbers of problems, placed on the devices; padding repeats the last problem."""
         rows = ([self._kinds[kind] for kind in kinds], numbers)
         missing = self._shape[0] * self._shape[1] - len(numbers)
         filled = (np.pad(np.asarray(row, np.int32), (0, missing), "edge").reshape(self._shape) for row in rows)
@@ -161,7 +161,7 @@ def _run(
 
 
 def _draw(task: Task, length: int, draw: int, kind: Int[Array, ""], number: Int[Array, ""]) -> Batch:
-    """One problem; `kind` is an index among the hard kinds, or -1 for a random problem."""
+    """One problem; `kind` is an index of a hard kind, or -1 for a random problem."""
     key = seed_key(draw, VERIFY, kind + 1, number)
     problem: Batch = lax.cond(
         kind < 0,

@@ -1,7 +1,7 @@
-"""Examiners: the machines of all seeds, tested on fresh problems of a task or on the parts of a text.
+"""Examiners: test all seeds on fresh problems of a task, or on the parts of a text.
 
-A test draws its problems by a purpose and a counter. So the problems that select weights, those that select seeds and
-those of reported figures are different.
+The problems of a test are determined by a purpose and a counter, so the problems used to select weights, to select
+seeds and to report scores are different.
 """
 
 import abc
@@ -27,19 +27,19 @@ from lantm.tasks import Lengths, Task, Text
 from lantm.tasks.corpus import Part
 
 Seeds = Int[Array, " seeds"] | Int[np.ndarray, " seeds"]
-BATCH = 32  # problems of one length that are scored together, by default
+BATCH = 32  # default number of problems per batch, all of one length
 
 
 PARTS: dict[str, Part] = {"validation": "valid", "test": "test"}
-"""The parts of a text that machines are tested on, by label."""
+"""The parts of a text to test on, by label."""
 
 
 MOST_PROBLEMS = 10_000_000
-"""The most problems of one figure."""
+"""The maximum number of problems of a test."""
 
 
 class Draw(NamedTuple):
-    """Which fresh problems, and how many; texts ignore it."""
+    """Which fresh problems to draw, and how many; ignored for texts."""
 
     problems: int
     purpose: int
@@ -47,31 +47,31 @@ class Draw(NamedTuple):
 
 
 def check_problems(problems: int) -> None:
-    """Raises a `LantmError` unless so many problems can be drawn."""
+    """Raises a `LantmError` unless the number of problems is valid."""
     if not 1 <= problems <= MOST_PROBLEMS:
         raise LantmError(f"problems is {problems}: give a whole number from 1 to {MOST_PROBLEMS:,}")
 
 
 def choosing(problems: int) -> Draw:
-    """Problems by which the best seed is selected."""
+    """Problems for selecting the best seed."""
     check_problems(problems)
     return Draw(problems, EVALUATE, 0)
 
 
 def reporting(problems: int, draw: int = 1) -> Draw:
-    """Problems for reported figures: those that `lantm eval` draws by default."""
+    """Problems for reported scores: those that `lantm eval` draws by default."""
     check_problems(problems)
     return Draw(problems, EVALUATE, draw)
 
 
 class Hard(NamedTuple):
-    """A test on hard problems, of these lengths."""
+    """A test on hard problems of these lengths."""
 
     lengths: Lengths
 
 
 def side_by_side(random: Mapping[str, Lengths], hard: Mapping[str, Lengths]) -> dict[str, Lengths | Hard]:
-    """Tests on random and on hard problems by label, `2x` before `2x hard`."""
+    """Tests on random and on hard problems by label, each `2x` before `2x hard`."""
     tests: dict[str, Lengths | Hard] = {}
     for label, lengths in {**random, **hard}.items():
         if label in random:
@@ -86,17 +86,17 @@ class Examiner(abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, models: Model, seeds: Seeds, draw: Draw) -> dict[str, Measured]:
-        """The figures of every seed, by the label of each test."""
+        """The results of every seed, by the label of each test."""
 
     def compile(self, models: Model, seeds: Seeds, draw: Draw) -> None:  # noqa: B027 by default there is nothing
-        """Compiles what such a call runs, and runs nothing; the weights may be any."""
+        """Compiles what such a call runs, without running it; the weights can be arbitrary."""
 
 
 class ProblemExaminer(Examiner):
-    """Scores on random and hard problems of a task at several lengths, by one compiled program."""
+    """Scores on random and hard problems of a task at several lengths, with one compiled program."""
 
     def __init__(self, task: Task, tests: Mapping[str, Lengths | Hard], seeds: int, batch_size: int = BATCH):
-        """`tests` by label; `seeds` is the number of models that are tested at once."""
+        """`tests` are by label; `seeds` is the number of models tested together."""
         self._tests, self._batch_size, self._kinds = tests, batch_size, task.hard_kinds
         self._mesh = device_mesh(seeds)
         longest = max(_lengths(test).largest for test in tests.values())
@@ -104,7 +104,7 @@ class ProblemExaminer(Examiner):
         self._examine = compiled_once(_examine, self._mesh, task, batch_size, longest, some_are_hard)
 
     def __call__(self, models: Model, seeds: Seeds, draw: Draw) -> dict[str, Measured]:
-        """Problems are rounded up to whole batches."""
+        """The number of problems is rounded up to whole batches."""
         return {label: self._score(models, seeds, test, draw) for label, test in self._tests.items()}
 
     def compile(self, models: Model, seeds: Seeds, draw: Draw) -> None:
@@ -139,7 +139,7 @@ def _examine(
     counter: Int[Array, ""],
     hard: Bool[Array, ""],
 ) -> tuple[Marks, Int[Array, "batches batch"] | None]:
-    """The marks of one model, batch by batch; and the kinds of its problems where they may be hard."""
+    """The marks of one model, batch by batch, and the kinds of its problems if some may be hard."""
     model, seed = tested
 
     def one_batch(_: None, at: Int[Array, ""]) -> tuple[None, tuple[Marks, Int[Array, " batch"] | None]]:
@@ -157,10 +157,10 @@ def _examine(
 
 
 class TextExaminer(Examiner):
-    """Reads parts of a text with the machines of all seeds and carries their state and memory along."""
+    """Perplexities of the machines of all seeds on parts of a text, with carried state and memory."""
 
     def __init__(self, text: Text, parts: Mapping[str, Part], seeds: int, batch_size: int = BATCH):
-        """`parts` by the label of each test; a part is read in `batch_size` columns side by side."""
+        """`parts` are by label; a part is read in `batch_size` parallel columns."""
         self._mesh = device_mesh(seeds)
         self._parts = {label: text.pieces(part, batch_size) for label, part in parts.items()}
         self._tokens = {label: len(text.corpus.part(part)) for label, part in parts.items()}
@@ -171,7 +171,7 @@ class TextExaminer(Examiner):
         found: dict[str, Measured] = {}
         for label, pieces in self._parts.items():
             surprises = jax.device_get(read(placed, pieces))
-            # The sum over many pieces needs double precision.
+            # Summed in double precision, since there are many pieces.
             total = surprises.astype(np.float64).sum(axis=1)
             found[label] = Perplexity(total / self._tokens[label], self._tokens[label])
         return found

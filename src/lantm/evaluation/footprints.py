@@ -1,4 +1,4 @@
-"""Where the heads of a machine go on a long text, and over how much of the memory its readings are spread."""
+"""Statistics of the heads on a long text: where they go, and how many memories their read weights are spread over."""
 
 from typing import NamedTuple
 
@@ -16,26 +16,26 @@ from lantm.machine.state import Carried
 class Footprints(NamedTuple):
     """What the heads did at every step of a text, in every column; read heads come before write heads."""
 
-    keys: Float[Array, "time batch heads key"]  # in a key space with a rim, coordinates of the drawing
-    shared: Float[Array, "time batch read_heads"]  # how many memories a reading is spread over: 1 / sum of squares
-    remembered: Int[Array, " time"]  # the number of memories that could be read
+    keys: Float[Array, "time batch heads key"]  # plot coordinates if the key space has a rim
+    shared: Float[Array, "time batch read_heads"]  # effective number of memories per read: 1 / sum of squared weights
+    remembered: Int[Array, " time"]  # the number of readable memories
 
 
 class Findings(NamedTuple):
-    """The paper's two observations (section 4.3), as numbers; medians over columns."""
+    """The paper's two observations (section 4.3) as numbers; medians over columns."""
 
-    first_read_norm: float  # of keys, in the first hundredth of the steps
-    last_read_norm: float  # in the last
+    first_read_norm: float  # norm of keys in the first hundredth of the steps
+    last_read_norm: float  # in the last hundredth
     first_write_norm: float
     last_write_norm: float
     distance: float  # between the read key and the centre of the memories, in the second half
     spread: float  # root mean square distance of these memories from their centre
-    shared_over: float  # memories that a reading is spread over, in the second half
-    remembered: float  # memories that could be read, in the second half
+    shared_over: float  # effective number of memories per read, in the second half
+    remembered: float  # readable memories, in the second half
 
 
 def follow(model: Lantm, text: Int[Array, "time batch"]) -> Footprints:
-    """Runs a machine over the columns of a text, a step at a time, from its start."""
+    """Runs a machine over the columns of a text from its initial state, step by step."""
     access, batch_size = model.config.access, text.shape[1]
 
     def step(carried: Carried, given: tuple[Array, Array]) -> tuple[Carried, Footprints]:
@@ -59,7 +59,7 @@ def follow(model: Lantm, text: Int[Array, "time batch"]) -> Footprints:
 
 
 def find(model: Lantm, steps: Footprints) -> Findings:
-    """Clusters and growth of keys, computed from the footprints."""
+    """Computes clusters and growth of keys from the footprints."""
     keys = np.asarray(steps.keys, np.float64)
     reads, writes = keys[:, :, : model.config.read_heads], keys[:, :, model.config.read_heads :]
     norms = [np.linalg.norm(locations, axis=-1) for locations in (reads, writes)]
@@ -67,7 +67,7 @@ def find(model: Lantm, steps: Footprints) -> Findings:
     distances, spreads = [], []
     remembered = np.asarray(steps.remembered)
     heads = model.config.write_heads
-    for at in range(max(half, 1), len(keys), few):  # at approximately fifty steps of the second half
+    for at in range(max(half, 1), len(keys), few):  # about fifty steps of the second half
         memories = writes[max(0, at - max(1, remembered[at] // heads)) : at]
         middle = memories.mean(axis=(0, 2))
         distances.append(np.linalg.norm(reads[at] - middle[:, None], axis=-1))

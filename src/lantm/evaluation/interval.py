@@ -1,9 +1,9 @@
-"""The 95% confidence interval of a score. Everything that prints an interval takes it from here.
+"""95% confidence intervals of scores; every reported interval is computed here.
 
-Problems of one length are independent of one another: Wilson's interval. But where a test is over a range of lengths,
-the problems of a batch share one, and a machine that fails at some lengths is right on most of a batch or wrong on most
-of it. Then 3,200 problems may say no more than 100 independent ones, and Wilson's interval, which does not know that,
-would hold the true score in a third of all cases instead of 95% of them (results/intervals.json).
+Problems of one length are independent, so Wilson's interval applies. In a test over a range of lengths, the problems of
+a batch share one length, and a machine that fails at some lengths is right on most of a batch or wrong on most of it.
+Then 3,200 problems may carry no more information than 100 independent ones, and Wilson's interval would contain the
+true score in a third of all cases instead of 95% (results/intervals.json).
 """
 
 import math
@@ -11,12 +11,12 @@ import math
 import numpy as np
 from jaxtyping import Float, Int
 
-_NORMAL = 1.96  # standard deviations around the mean that hold 95% of a normal distribution
-_FEW = 4.0  # batches; below, a scatter is hardly known
+_NORMAL = 1.96  # standard deviations that contain 95% of a normal distribution
+_FEW = 4.0  # batches; with fewer, the variance between batches is hardly known
 
 
 def wilson(right: float, problems: float, deviations: float = _NORMAL) -> tuple[float, float]:
-    """Wilson's interval of a fraction, 95% by default. It stays within 0 and 1, also if all answers are right.
+    """Wilson's interval of a fraction, by default at 95%. It stays within [0, 1], also if all answers are right.
 
     >>> low, high = wilson(100, 100)
     >>> round(low, 3), high
@@ -27,19 +27,19 @@ def wilson(right: float, problems: float, deviations: float = _NORMAL) -> tuple[
     share, square = right / problems, deviations**2 / problems
     middle = (share + square / 2) / (1 + square)
     half = deviations / (1 + square) * math.sqrt(share * (1 - share) / problems + square / (4 * problems))
-    # If all are right, or none, one bound is exact; rounding would move it a little inside.
+    # If all or none are right, one bound is exact; rounding would move it slightly inside.
     return (0.0 if right == 0 else max(0.0, middle - half)), (1.0 if right == problems else min(1.0, middle + half))
 
 
 def clustered(right: Int[np.ndarray, " batches"], batch_size: int) -> tuple[float, float]:
-    """The interval of a fraction from the right answers of every batch, whose problems have something in common.
+    """The interval of a fraction from the number of right answers per batch, if problems of a batch are correlated.
 
-    Wilson's, for so many independent problems as would scatter like the batches do (Kish's effective sample size): at
-    least one per batch, at most all. If all answers are right, or none, nothing scatters and a batch counts as one
-    problem. As the scatter is itself estimated, deviations are those of Student's t.
+    It is Wilson's interval for the effective number of independent problems (Kish's effective sample size), between one
+    per batch and all. If all answers are right, or none, there is no variance and a batch counts as one problem. As the
+    variance is estimated, quantiles are those of Student's t.
 
-    A scatter that rests on one to three batches says little of what the lengths that were not drawn would add. Then the
-    interval is widened to hold that of `beta_binomial` too.
+    If the variance rests on one to three batches, it says little about lengths that were not drawn. The interval is
+    then widened to include that of `beta_binomial`.
 
     >>> low, high = clustered(np.full(100, 32), 32)
     >>> round(low, 3), high
@@ -61,10 +61,10 @@ def clustered(right: Int[np.ndarray, " batches"], batch_size: int) -> tuple[floa
 
 
 def beta_binomial(right: Int[np.ndarray, " batches"], batch_size: int) -> tuple[float, float]:
-    """The interval of a fraction if every batch has a chance of its own, drawn from a beta distribution.
+    """The interval of a fraction if every batch has its own success probability, drawn from a beta distribution.
 
-    Of the mean of that distribution, after the batches; how much the chances differ (0: not at all, 1: they are 0 or 1)
-    is not known, and every value that the batches allow counts. Both have the arcsine distribution before.
+    It is the posterior interval of the distribution's mean. The dispersion (0: all batches alike, 1: every batch all
+    right or all wrong) is unknown and integrated over. Both have an arcsine prior.
 
     >>> low, high = beta_binomial(np.array([32, 32, 32, 32, 30]), 32)
     >>> round(low, 2), round(high, 2)
@@ -73,7 +73,7 @@ def beta_binomial(right: Int[np.ndarray, " batches"], batch_size: int) -> tuple[
     mean: Float[np.ndarray, "means 1"] = _arcsine(400)[:, None]
     alike: Float[np.ndarray, " differences"] = 1 / (1e-4 + 0.998 * _arcsine(40)) - 1
     likelihood = np.zeros((mean.size, alike.size))
-    # The chance of a batch is a product over its right answers, one over its mistakes, and one over all.
+    # The likelihood of a batch is a product over its right answers, one over its mistakes, and one over all.
     for at in range(batch_size):
         likelihood += np.sum(right > at) * np.log(mean * alike + at)
         likelihood += np.sum(batch_size - right > at) * np.log((1 - mean) * alike + at)
@@ -84,12 +84,12 @@ def beta_binomial(right: Int[np.ndarray, " batches"], batch_size: int) -> tuple[
 
 
 def _arcsine(points: int) -> Float[np.ndarray, " points"]:
-    """Numbers between 0 and 1, dense at both ends, as many between any two as the arcsine distribution has there."""
+    """Points between 0 and 1 at equal quantiles of the arcsine distribution."""
     return np.sin(np.pi / 2 * (np.arange(points) + 0.5) / points) ** 2
 
 
 def _student(freedom: int) -> float:
-    """The deviations that hold 95% of Student's t distribution, by the expansion around the normal one.
+    """The two-sided 95% quantile of Student's t distribution, by an expansion around the normal one.
 
     >>> [round(_student(freedom), 2) for freedom in (9, 99)]
     [2.26, 1.98]

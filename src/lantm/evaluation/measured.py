@@ -1,6 +1,6 @@
-"""The figures of a test for every seed, and which seed is the best by them.
+"""`Measured`: the scores of all seeds on one test, and the functions that rank seeds and select the best.
 
-The best weights of a seed, the best start of a seed and the best seed of a run are all selected by the functions here.
+The best weights of a seed, the best start of a seed and the best seed of a run are all selected here.
 """
 
 import abc
@@ -15,39 +15,39 @@ Score = Literal["coarse", "fine"]
 SOLVED = 99.0  # percent: a seed whose coarse score is at least this solves the task at that length
 
 BEYOND_ALL_SCORES = 1000
-"""More than any mean of scores: what a merit has for every length that is solved, with `shorter_first`."""
+"""With `shorter_first`, a merit gains this for every solved length; larger than any mean of scores."""
 
 
 class Measured(abc.ABC):
-    """The figures of every seed on one test: scores on problems, or the perplexity of a text."""
+    """The results of every seed on one test: scores on problems, or perplexities of a text."""
 
     @abc.abstractmethod
     def ranking(self, select_by: Score) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
-        """The figure that seeds are ranked by, larger is better, and the one that breaks ties."""
+        """The number that seeds are ranked by (larger is better), and the one that breaks ties."""
 
     @property
     @abc.abstractmethod
     def solved(self) -> np.ndarray:
-        """Which seeds solve the task."""
+        """Whether each seed solves the task."""
 
     @abc.abstractmethod
     def among(self, places: Int[np.ndarray, " some"]) -> "Measured":
-        """The figures of some of the seeds."""
+        """The results of the seeds at these indices."""
 
     @abc.abstractmethod
     def by_seed(self, index: int) -> dict[str, float | None]:
-        """The figures of one seed by name, as metrics store them."""
+        """The results of one seed by name, as stored in the metrics."""
 
     @abc.abstractmethod
     def figures(self, best: int) -> dict[str, Any]:
-        """The figures of the best seed, the median and all seeds, as rows of JSON store them."""
+        """The results of the best seed, the median and all seeds, as stored in JSON rows."""
 
 
 def merits(tests: Sequence[Measured], select_by: Score, shorter_first: bool = False) -> Float[np.ndarray, " seeds"]:
-    """One number per seed, larger is better: the mean over the tests.
+    """One number per seed (larger is better): the mean over the tests.
 
-    With `shorter_first`, tests are given from the shortest lengths on, and the number of consecutive tests that are
-    solved counts before the mean.
+    With `shorter_first`, tests must be in order of length, and the number of consecutive solved tests counts before the
+    mean.
     """
     ranked = [test.ranking(select_by) for test in tests]
     merit = np.mean([first + 0.01 * second for first, second in ranked], axis=0)
@@ -59,7 +59,7 @@ def merits(tests: Sequence[Measured], select_by: Score, shorter_first: bool = Fa
 def from_best(merits: Float[np.ndarray, " seeds"]) -> list[int]:
     """The indices of the seeds from the best merit to the worst; the earlier one wins a tie.
 
-    Everything that shows a machine of a run shows the first: solve, trace, view, video, reports, saved files.
+    Whatever shows one machine of a run shows the first: solve, trace, view, video, reports, saved files.
     """
     ranked: list[int] = np.argsort(-np.nan_to_num(merits, nan=-np.inf), kind="stable").tolist()
     return ranked
@@ -73,5 +73,5 @@ def best_seed(tests: Sequence[Measured], select_by: Score) -> int:
 
 
 def rounded(value: Any, digits: int) -> float | None:
-    """A JSON number; JSON has no infinity and no nan."""
+    """A JSON number, or None if it is not finite."""
     return round(float(value), digits) if np.isfinite(value) else None

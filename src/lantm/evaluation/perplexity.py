@@ -1,4 +1,4 @@
-"""Perplexity: how many words, all equally likely, would be as hard to guess as the next word of the text."""
+"""Perplexity of a text for every seed: the exponential of the mean negative log likelihood per word."""
 
 import dataclasses
 from typing import Any
@@ -9,8 +9,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from lantm.evaluation import reading
+from lantm.evaluation.cross_entropy import total_surprise
 from lantm.evaluation.measured import Measured, Score, rounded
-from lantm.evaluation.surprise import total_surprise
 from lantm.machine import Model
 from lantm.tasks.pieces import Pieces
 
@@ -19,12 +19,12 @@ from lantm.tasks.pieces import Pieces
 class Perplexity(Measured):
     """The perplexity of a text for every seed."""
 
-    losses: Float[np.ndarray, " seeds"]  # mean surprise per word, in nats
+    losses: Float[np.ndarray, " seeds"]  # mean negative log likelihood per word, in nats
     tokens: int  # words of the text, including line ends
 
     @property
     def values(self) -> Float[np.ndarray, " seeds"]:
-        """The perplexity of every seed; infinite where the loss is too large for a finite one."""
+        """The perplexity of every seed; infinite on overflow."""
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(self.losses))
 
@@ -54,7 +54,7 @@ class Perplexity(Measured):
 
 
 def piece_surprises(model: Model, text: Pieces) -> Float[Array, " pieces"]:
-    """The summed surprise of every piece of a text, for one seed; state and memory are carried along."""
+    """The summed negative log likelihood of every piece of a text, for one seed, with carried state and memory."""
     _, steps, batch_size = text.inputs.shape
 
     def one_piece(carried: PyTree, given: tuple[Array, Pieces]) -> tuple[PyTree, Array]:

@@ -1,4 +1,4 @@
-"""What one machine did with one problem, step by step, as plain NumPy arrays cut to the problem's own steps."""
+"""`Recording`: everything one machine did on one problem, step by step, as NumPy arrays without padding."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -17,14 +17,14 @@ from lantm.machine import Model, Trace
 
 @dataclasses.dataclass(frozen=True)
 class Memories:
-    """The final memory, in the order of writing; `Heads.seen` has the part that each step could read."""
+    """The final memory, in the order of writing; `Heads.seen` says which part each step could read."""
 
     addresses: Float[np.ndarray, "slots key"]
     strengths: Float[np.ndarray, " slots"]
     written_at: Int[np.ndarray, " slots"]
-    """The step in which each was written; -1 for the initial memory."""
+    """The step in which each memory was written; -1 for the initial memory."""
     written_by: Int[np.ndarray, " slots"]
-    """The write head that wrote it, counted from 0; -1 for the initial memory."""
+    """The write head that wrote it, from 0; -1 for the initial memory."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,49 +37,49 @@ class Heads:
     action_gates: Float[np.ndarray, "time heads"]
     memories: Memories
     seen: Int[np.ndarray, "time 2"]
-    """The first memory that a step could read, and the one after the last."""
+    """The range of memories that each step could read: first, and one past the last."""
     actions: Float[np.ndarray, "time heads action"] | None = None
     temperatures: Float[np.ndarray, "time read_heads"] | None = None
     """Emitted by SoftMax machines without a fixed temperature."""
     read_weights: Float[np.ndarray, "time read_heads slots"] | None = None
-    """On request: they grow with the square of the length."""
+    """On request, since they grow with the square of the length."""
     settled_on: Int[np.ndarray, "time read_heads"] | None = None
-    """The memory that a read head was put on after its reading, -1 if it was not; None for machines whose heads do not
-    settle. The next step begins there."""
+    """The memory that each read head settled on, -1 for none; None for machines that do not settle. The next step
+    begins there."""
 
     @property
     def write_heads(self) -> int:
-        """How many heads write."""
+        """The number of write heads."""
         return int(self.keys.shape[1]) - self.read_heads
 
     @property
     def read_keys(self) -> Float[np.ndarray, "time read_heads key"]:
-        """Where the read heads read."""
+        """The keys of the read heads."""
         return self.keys[:, : self.read_heads]
 
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """One problem and everything that one machine did with it.
+    """One problem and everything that one machine did on it.
 
-    Steps count from 0, the step of `<s>`. In step `answer_start` the machine is shown the first `</s>`: there its
-    answer begins, and from there on it writes nothing, but for the end itself with `write_end`. What it reads in a step
-    reaches its controller in the next, so symbol i of the answer was made from the reading of step
-    `answer_start + i - 1`. With a text every step writes, and every step answers with a guess at the next word.
+    Steps count from 0, the step of `<s>`. In step `answer_start` the input is the first `</s>` and the answer begins;
+    from there on nothing is written, except the end of the input with `write_end`. The reading of a step reaches the
+    controller in the next step, so symbol i of the answer depends on the reading of step `answer_start + i - 1`. With a
+    text, every step writes and predicts the next word.
     """
 
     inputs: Int[np.ndarray, " time"]
-    """What the machine was shown: `<s>`, the input, and a `</s>` for every symbol of the answer."""
+    """The machine's input: `<s>`, the problem, and a `</s>` for every symbol of the answer."""
     expected: Int[np.ndarray, " answer"]
-    """The right answer, its `<e>` included."""
+    """The expected answer, including its `<e>`."""
     predicted: Int[np.ndarray, " answer"]
-    """What the machine answered."""
+    """The machine's answer."""
     heads: Heads | None
-    """None for a machine without a memory, such as the LSTM."""
+    """None for other models than Lie access machines."""
 
     @property
     def steps(self) -> int:
-        """The steps of the problem."""
+        """The number of steps."""
         return len(self.inputs)
 
     @property
@@ -89,38 +89,38 @@ class Recording:
 
     @property
     def of_text(self) -> bool:
-        """Whether it is a stretch of a text, in which every step guesses the next word."""
+        """Whether it is a passage of a text, in which every step predicts the next word."""
         return self.answer_start == 0
 
     @property
     def unit(self) -> str:
-        """What an answer is made of."""
+        """The unit of an answer."""
         return "word" if self.of_text else "symbol"
 
     @property
     def wrong(self) -> Int[np.ndarray, " mistakes"]:
-        """The positions in the answer, from 0, of the symbols that are wrong."""
+        """The positions of wrong symbols in the answer, from 0."""
         return np.flatnonzero(self.predicted != self.expected)
 
     @property
     def first_mistake(self) -> int | None:
-        """The position in the answer of the first symbol that is wrong; None if all are right."""
+        """The position of the first wrong symbol in the answer; None if all are right."""
         return int(self.wrong[0]) if self.wrong.size else None
 
     def read_step(self, place: int) -> int:
-        """The step whose reading the symbol at this position of the answer was made from."""
+        """The step whose reading determined the symbol at this position of the answer."""
         return max(0, self.answer_start + place - 1)
 
 
 def record(model: Model, batch: Batch, problem: int = 0, read_weights: bool = False) -> Recording:
-    """Runs one problem of a batch, alone, and records it."""
+    """Runs a single problem of a batch and records it."""
     alone, (start, steps) = compiled_quickly(_cut_out, static_argnums=1)(batch, problem)
-    # Short runs take less time than their compilation.
+    # Short problems take less time to run than to compile.
     compiled = compiled_quickly if batch.inputs.shape[0] < LONG else jax.jit
     predictions, trace = jax.device_get(compiled(_run, static_argnums=2)(model, alone, read_weights))
     start, steps = int(start), int(steps)
     return Recording(
-        inputs=np.asarray(alone.inputs)[:steps, 0],  # NumPy compiles nothing
+        inputs=np.asarray(alone.inputs)[:steps, 0],  # NumPy needs no compilation
         expected=np.asarray(alone.targets)[start:steps, 0],
         predicted=predictions[start:steps],
         heads=None if trace is None else _heads(trace, steps, batch.write_capacity - int(alone.writes[0])),
@@ -128,14 +128,14 @@ def record(model: Model, batch: Batch, problem: int = 0, read_weights: bool = Fa
 
 
 def answer_span(mask: Bool[Array, " time"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
-    """The step in which a problem's answer begins, and the one after its last."""
+    """The first step of a problem's answer, and one past its last."""
     size = jnp.sum(mask, dtype="int32")
     end = jnp.max(jnp.where(mask, jnp.arange(mask.size, dtype="int32") + 1, 0))
     return end - size, end
 
 
 def one_problem(batch: Batch, problem: int) -> Batch:
-    """A batch with only this problem in it; the arrays keep their length."""
+    """A batch with only this problem; the time axis keeps its length."""
     columns = slice(problem, problem + 1)
     writes = batch.writes[columns]
     return Batch(
@@ -150,7 +150,7 @@ def one_problem(batch: Batch, problem: int) -> Batch:
 
 
 def _cut_out(batch: Batch, problem: int) -> tuple[Batch, tuple[Int[Array, ""], Int[Array, ""]]]:
-    """One problem alone, and where its answer is."""
+    """A single problem, and the span of its answer."""
     alone = one_problem(batch, problem)
     return alone, answer_span(alone.mask[:, 0])
 
@@ -161,7 +161,7 @@ def _run(model: Model, batch: Batch, read_weights: bool) -> tuple[Int[Array, " t
 
 
 def _heads(trace: Any, steps: int, unwritten: int) -> Heads:
-    """The heads of a `Trace` of one problem, whose arrays are NumPy's, with room for so many more steps of writing."""
+    """The heads from a `Trace` of one problem in NumPy arrays, with padding for `unwritten` more steps of writing."""
     write_heads, writes = trace.strengths.shape[2], int(trace.writes[0])
     slots = trace.memory.strengths.shape[1] - write_heads * unwritten
     return Heads(
@@ -181,7 +181,7 @@ def _heads(trace: Any, steps: int, unwritten: int) -> Heads:
 def memories(
     addresses: Float[np.ndarray, "slots key"], strengths: Float[np.ndarray, " slots"], write_heads: int, writes: int
 ) -> Memories:
-    """What `write_heads` heads wrote in `writes` steps; earlier slots are the initial memory."""
+    """The memories that `write_heads` heads wrote in `writes` steps; earlier slots are the initial memory."""
     number = np.arange(len(strengths)) - (len(strengths) - write_heads * writes)
     step, head = np.divmod(number, write_heads)
     return Memories(addresses, strengths, np.where(number < 0, -1, step), np.where(number < 0, -1, head))
@@ -191,15 +191,15 @@ class Approach(NamedTuple):
     """The nearest memory to every read of the answer."""
 
     slots: Int[np.ndarray, "answer read_heads"]
-    """The index of the nearest memory that could be read; -1 if there was none."""
+    """The index of the nearest readable memory; -1 if there was none."""
     distances: Float[np.ndarray, "answer read_heads"]
     """Its distance; nan if there was none."""
 
 
 def approach(recording: Recording, geometry: Geometry) -> Approach:
-    """The nearest memory to every read of the answer: where the read line leaves the write line, distances grow.
+    """The nearest memory to every read of the answer; distances grow where the path of reads leaves that of writes.
 
-    In units of `stride` they tell a read that is off by half a memory from one that has lost the line.
+    Compared with `stride`, they distinguish a read that is off by half a memory from one that has lost the path.
     """
     heads = _need_heads(recording)
     keys = heads.read_keys[recording.answer_start :]
@@ -230,5 +230,5 @@ def stride(recording: Recording, geometry: Geometry) -> float:
 
 def _need_heads(recording: Recording) -> Heads:
     if recording.heads is None:
-        raise ValueError("a machine without a memory has no heads")
+        raise ValueError("only a Lie access machine has heads")
     return recording.heads

@@ -1,7 +1,7 @@
-"""Fine and coarse scores of every seed, and where answers first go wrong.
+"""Fine and coarse scores of every seed, and the position of first mistakes.
 
 Fine is the percentage of answer symbols that are right, including the end symbol; coarse is the percentage of answers
-that are right as a whole (section 4.1 of the paper).
+that are entirely right (section 4.1 of the paper).
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ class Marks(NamedTuple):
 
     right: Int[Array, "*problems"]  # answer symbols that are right
     size: Int[Array, "*problems"]  # answer symbols
-    first_error: Int[Array, "*problems"]  # position of the first wrong symbol; `size` when all are right
+    first_error: Int[Array, "*problems"]  # position of the first wrong symbol; `size` if all are right
 
 
 def mark(
@@ -30,10 +30,10 @@ def mark(
     targets: Int[Array, "answer batch"],
     mask: Bool[Array, "answer batch"],
 ) -> Marks:
-    """Compares answers with the targets where the mask is true."""
+    """Compares predictions with targets where the mask is true."""
     wrong = (predicted != targets) & mask
     size = jnp.sum(mask, axis=0)
-    # Positions count from the first symbol of each problem's own answer.
+    # Positions are relative to the start of each problem's answer.
     position = jnp.cumsum(mask, axis=0) - 1
     first = jnp.min(jnp.where(wrong, position, size), axis=0)
     return Marks(size - jnp.sum(wrong, axis=0), size, first)
@@ -41,7 +41,7 @@ def mark(
 
 @dataclasses.dataclass(frozen=True)
 class Scores(Measured):
-    """The scores of every seed at some lengths."""
+    """The scores of every seed on one test."""
 
     lengths: Lengths
     coarse: Float[np.ndarray, " seeds"]  # percent
@@ -49,13 +49,13 @@ class Scores(Measured):
     first_error: Float[np.ndarray, " seeds"]  # median over wrong answers, as a fraction of the answer; or nan
     problems: int
     by_batch: Int[np.ndarray, "seeds batches"] | None = None
-    """Whole answers right in every batch, if the problems of a batch share a length that others do not have."""
+    """Right answers per batch, if the problems of a batch share a length and batches differ in length."""
     kinds: dict[str, Float[np.ndarray, " seeds"]] = dataclasses.field(default_factory=dict)
-    """Coarse scores by kind, if the problems are hard ones; nan where no problem is of the kind."""
+    """Coarse scores by kind for hard problems; nan for kinds without problems."""
 
     @classmethod
     def of(cls, lengths: Lengths, marks: Marks) -> "Scores":
-        """The scores from marks of shape (seeds, batches, batch)."""
+        """Computes scores from marks of shape (seeds, batches, batch)."""
         right, size, first = (np.asarray(field).reshape(field.shape[0], -1) for field in marks)
         whole = right == size
         place_of_error = np.where(whole, np.nan, first / size)
@@ -74,7 +74,7 @@ class Scores(Measured):
         )
 
     def with_kinds(self, names: Sequence[str], kinds: Int[Array, "seeds batches batch"], marks: Marks) -> "Scores":
-        """The same with coarse scores by kind; `kinds` are those of the problems, as indices of `names`."""
+        """Adds coarse scores by kind; `kinds` holds the kind of every problem, as an index into `names`."""
         whole, coarse = np.asarray(marks.right == marks.size), {}
         for index, name in enumerate(names):
             of_kind = np.asarray(kinds == index)
@@ -87,7 +87,7 @@ class Scores(Measured):
 
     @property
     def intervals(self) -> Float[np.ndarray, "seeds 2"]:
-        """The 95% intervals of the coarse scores, in percent."""
+        """The 95% confidence intervals of the coarse scores, in percent."""
         if self.by_batch is None:
             found = [wilson(coarse / 100 * self.problems, self.problems) for coarse in self.coarse]
         else:

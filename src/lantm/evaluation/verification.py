@@ -1,4 +1,4 @@
-"""The result of counting exact answers (`lantm.evaluation.exact_match`) as records: tallies by kind, first mistake."""
+"""`Verification`: the result record of `exact_match`, with tallies by kind of problem and the first mistake."""
 
 import dataclasses
 
@@ -8,27 +8,27 @@ from lantm.evaluation.interval import wilson
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """How many answers are right as a whole, including where they end."""
+    """The number of answers that are entirely right, including their end, and of all answers."""
 
     right: int = 0
     problems: int = 0
 
     @property
     def error_rate(self) -> tuple[float, float]:
-        """Wilson's 95% interval of the fraction of problems that are answered wrongly."""
+        """Wilson's 95% interval of the fraction of wrong answers."""
         return wilson(self.problems - self.right, self.problems)
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """The random problems, or the hard ones."""
+    """The results on random problems, or on hard ones."""
 
     kinds: dict[str, Tally]
-    """By kind; of random problems there is one kind."""
+    """The tallies by kind; random problems have one kind."""
     steps: int = 0
     """The time steps of all problems together."""
     seconds: float = 0.0
-    """Drawing problems and running the machine; without compiling."""
+    """The time for drawing and running problems, without compilation."""
 
     @property
     def total(self) -> Tally:
@@ -38,54 +38,54 @@ class Part:
 
     @property
     def steps_per_second(self) -> float:
-        """The time steps of all problems, those that run side by side included, per second."""
+        """The time steps of all problems per second, including parallel ones."""
         return self.steps / self.seconds if self.seconds else 0.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Mistake:
-    """A problem that was answered wrongly."""
+    """A problem with a wrong answer."""
 
     kind: str
     number: int
-    """The number of the problem among the random ones, or among the hard ones, from 0."""
+    """The index of the problem among the random ones, or among the hard ones, from 0."""
     problem: Batch
-    """The problem alone: `Trained.trace` shows what the machine does with it."""
+    """The problem as a batch of one, for `Trained.trace`."""
     inputs: list[int]
     """The symbols of the problem."""
     targets: list[int]
-    """The right answer, its end symbol included."""
+    """The expected answer, including its end symbol."""
     symbols: list[int]
-    """What the machine answered."""
+    """The machine's answer."""
 
     @property
     def position(self) -> int:
-        """The position in the answer of the first symbol that is wrong, from 0."""
+        """The position of the first wrong symbol in the answer, from 0."""
         return next(at for at, (one, other) in enumerate(zip(self.symbols, self.targets, strict=True)) if one != other)
 
     @property
     def only_the_end(self) -> bool:
-        """Whether all is right but the end symbol: the machine does not end its answer where it should."""
+        """Whether only the end symbol is wrong: the answer does not end where it should."""
         return self.position == len(self.targets) - 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """How many problems of one length a machine answers exactly."""
+    """The number of problems of one length that a machine answers exactly."""
 
     length: int
     draw: int
     random: Part | None
-    """None if only hard problems were asked for."""
+    """None if only hard problems were requested."""
     hard: Part | None
-    """None if only random problems were asked for, or the task has no hard ones."""
+    """None if only random problems were requested, or the task has no hard ones."""
     first_mistake: Mistake | None
     complete: bool
-    """False if it was interrupted: then it holds what was counted until then."""
+    """False if it was interrupted; the counts are then partial."""
 
     @property
     def parts(self) -> dict[str, Part]:
-        """The parts that were asked for, by name."""
+        """The requested parts, by name."""
         return {name: part for name, part in (("random", self.random), ("hard", self.hard)) if part is not None}
 
     @property

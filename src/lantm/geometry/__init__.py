@@ -1,4 +1,4 @@
-"""Geometries: where keys live and how heads move. Pure mathematics, one file per geometry.
+"""Geometries: the key space and the group action that moves heads, one file per geometry.
 
 | name             | group acting on key space    | a head moves            | distances |
 | ---------------- | ---------------------------- | ----------------------- | --------- |
@@ -10,7 +10,7 @@
 | sphere           | SO(3) on S^2                 | on a circle             | kept      |
 | disk             | PSU(1, 1) on H^2             | on a geodesic, a circle | kept      |
 | hyperbolic-N     | R^(N-1) x| R on H^N          | beside a geodesic       | kept      |
-| module:Name      | yours                        | as you wrote it         |           |
+| module:Name      | user-defined                 |                         |           |
 
 Curved spaces take a radius, in brackets after the name: `disk[radius=8]`; see docs/geometries.md.
 """
@@ -40,7 +40,8 @@ GEOMETRIES.add("hyperbolic", Hyperbolic)
 
 
 def make_geometry(name: str) -> Geometry:
-    """The geometry called `name`: a registered name, a name with a dimension, or `module:Name` for your own.
+    """The geometry of that name: a registered name, optionally with dimension or options, or `module:Name` for your
+    own.
 
     >>> make_geometry("translation-3")
     Translation(dimension=3)
@@ -51,7 +52,7 @@ def make_geometry(name: str) -> Geometry:
         family, dimension, options = numbered.groups()
         if not re.fullmatch("[0-9]+", dimension):
             raise LantmError(
-                f"unknown geometry {name!r}: after '{family}-' comes the dimension of the key space, as in '{family}-3'"
+                f"unknown geometry {name!r}: give the dimension of the key space after '{family}-', as in '{family}-3'"
             )
         name = f"{family}[dimension={dimension},{options or ''}]"
     return GEOMETRIES.make(name)

@@ -1,4 +1,5 @@
-"""What a geometry has to provide: where keys live, and how the heads of the machine move there."""
+"""`Geometry`: the contract of a geometry: how controller outputs become keys and actions, and how far
+keys are apart."""
 
 import abc
 from typing import TypeAlias
@@ -6,8 +7,8 @@ from typing import TypeAlias
 import equinox as eqx
 from jaxtyping import Array, Float
 
-# The shapes of every geometry's arrays, named once. Components are on the last axis. The axes before it
-# broadcast, so that one call compares a read key with all addresses of the memory.
+# Array types shared by all geometries. Components are on the last axis. The axes before it broadcast, so that one call
+# compares a read key with all addresses of the memory.
 RawKey: TypeAlias = Float[Array, "*#batch raw_key"]
 RawAction: TypeAlias = Float[Array, "*#batch raw_action"]
 Key: TypeAlias = Float[Array, "*#batch key"]
@@ -28,32 +29,32 @@ class Geometry(eqx.Module):
         mixing           gate 1 gives the candidate, gate 0 the previous
         isometry         squared_distance(act(a, k), act(a, l)) = squared_distance(k, l), if `isometric`
 
-    Results have the dtype of the arguments, and gradients are finite everywhere, also where a formula of
-    the paper is singular: at coincident keys, at raw outputs of zero, between opposite actions.
+    Results have the dtype of the arguments. Gradients are finite everywhere, also at singularities of the paper's
+    formulas: coincident keys, raw outputs of zero, opposite actions.
 
-    A geometry has static fields only, no arrays. So it is hashable, equal to every geometry of the same
-    class and fields, and can be a static argument of a compiled function.
+    A geometry has only static fields, no arrays. It is therefore hashable, equal to every geometry of the same class
+    and fields, and can be a static argument of a compiled function.
     """
 
     @property
     @abc.abstractmethod
     def key_size(self) -> int:
-        """The number of components of a key."""
+        """The size of a key."""
 
     @property
     @abc.abstractmethod
     def action_size(self) -> int:
-        """The number of components of an action."""
+        """The size of an action."""
 
     @property
     @abc.abstractmethod
     def raw_key_size(self) -> int:
-        """The number of controller outputs for a key."""
+        """The number of controller outputs that determine a key."""
 
     @property
     @abc.abstractmethod
     def raw_action_size(self) -> int:
-        """The number of controller outputs for an action."""
+        """The number of controller outputs that determine an action."""
 
     @property
     @abc.abstractmethod
@@ -62,19 +63,19 @@ class Geometry(eqx.Module):
 
     @abc.abstractmethod
     def key(self, raw: RawKey) -> Key:
-        """The key given by the controller's outputs `raw`."""
+        """The key determined by the controller's outputs `raw`."""
 
     @abc.abstractmethod
     def action(self, raw: RawAction) -> Action:
-        """The action given by the controller's outputs `raw`."""
+        """The action determined by the controller's outputs `raw`."""
 
     @abc.abstractmethod
     def identity(self) -> Float[Array, "action"]:
-        """The action that moves nothing, in JAX's default float dtype."""
+        """The identity element, in JAX's default float dtype."""
 
     @abc.abstractmethod
     def act(self, action: Action, key: Key) -> Key:
-        """The key that `action` moves `key` to."""
+        """The key to which `action` moves `key`."""
 
     @abc.abstractmethod
     def compose(self, second: Action, first: Action) -> Action:
@@ -86,24 +87,25 @@ class Geometry(eqx.Module):
 
     @abc.abstractmethod
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """The mixture of `previous` (gate 0) and `candidate` (gate 1), an element of the group."""
+        """Interpolates between `previous` (gate 0) and `candidate` (gate 1) within the group."""
 
     @abc.abstractmethod
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
-        """The mixture of `previous` (gate 0) and `candidate` (gate 1), a point of the key space."""
+        """Interpolates between `previous` (gate 0) and `candidate` (gate 1) within the key space."""
 
     @abc.abstractmethod
     def squared_distance(self, key: Key, address: Key) -> SquaredDistance:
         """The squared distance between a key and the address of a memory slot.
 
-        Finite, with finite gradients, also for an address of zeros, even if that is not a key: free slots hold zeros.
+        It must be finite, with finite gradients, also for an address of zeros, even if that is not a key: free slots
+        hold zeros.
         """
 
     @abc.abstractmethod
     def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
-        """The position of a key in a figure with the same scale on both axes."""
+        """The position of a key in a plot with equal scales on both axes."""
 
     @property
     @abc.abstractmethod
     def rim(self) -> float | None:
-        """The radius of the circle around the origin of the figure that contains all keys; None if there is none."""
+        """The radius of the circle around the plot's origin that contains all keys; None if they are unbounded."""

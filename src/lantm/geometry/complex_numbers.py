@@ -1,6 +1,6 @@
-"""Complex numbers as pairs (a, b) for a + bi, used by the groups that rotate the plane.
+"""Arithmetic of complex numbers stored as real pairs (a, b), used by the groups that rotate the plane.
 
-Pairs of reals, not JAX's complex dtype: keys are real arrays in every geometry.
+Real pairs, not JAX's complex dtype, since keys are real arrays in every geometry.
 """
 
 from typing import TypeAlias
@@ -23,7 +23,7 @@ def multiply(left: Complex, right: Complex) -> Complex:
 
 
 def conjugate(number: Complex) -> Complex:
-    """The mirror image in the real axis.
+    """The complex conjugate.
 
     >>> print(conjugate(jnp.array([3.0, 4.0])))
     [ 3. -4.]

@@ -1,4 +1,4 @@
-"""The Poincare disk under its isometries: heads move along geodesics and never reach the rim."""
+"""The Poincare disk, a model of the hyperbolic plane, under its isometries; heads move along geodesics."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from lantm.geometry.surface import SurfaceGeometry, halves
 
 
 class Disk(SurfaceGeometry, HalfSpaceGeometry):
-    """The hyperbolic plane (paper, section 5: keys that cannot run away), under its isometries without reflections.
+    """The hyperbolic plane under its orientation-preserving isometries (paper, section 5: keys stay bounded).
 
     Actions are the matrices (alpha, beta) of SU(1, 1), which move the disk by z -> (alpha z + beta) / (conj(beta) z +
     conj(alpha)): rotations about a point, and translations along a geodesic or a horocycle. Keys are stored as points
@@ -32,7 +32,7 @@ class Disk(SurfaceGeometry, HalfSpaceGeometry):
         check_radius("disk", self.radius)
 
     def act(self, action: Action, key: Key) -> Key:
-        """The same isometry of the half-plane: z -> (a z + b) / (c z + d), with real a, b, c, d."""
+        """The isometry in the half-plane: z -> (a z + b) / (c z + d), with real a, b, c, d."""
         alpha, beta = halves(action)
         a, d = alpha[..., :1] + beta[..., :1], alpha[..., :1] - beta[..., :1]
         b, c = alpha[..., 1:] - beta[..., 1:], -alpha[..., 1:] - beta[..., 1:]

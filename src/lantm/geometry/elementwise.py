@@ -1,7 +1,7 @@
-"""A registry of elementwise functions that the GPU kernels must not take apart.
+"""`elementwise`: a decorator for functions with a custom derivative, which the GPU kernels must apply as one operation.
 
-The kernels split a geometry's formulas into operations on scalars (`lantm.machine.kernel.coordinates`). A function with
-a custom derivative would lose it that way; registered here, it is applied as a whole.
+The kernels split a geometry's formulas into operations on scalars (`lantm.machine.kernel.coordinates`), which would
+lose the custom derivative. Registered functions are applied as a whole.
 """
 
 from collections.abc import Callable

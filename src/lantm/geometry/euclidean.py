@@ -1,4 +1,4 @@
-"""The key space R^n, on which all groups of the paper act."""
+"""The key space R^n with the Euclidean distance, shared by all groups of the paper."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -11,13 +11,12 @@ def interpolate(
     candidate: Float[Array, "*#batch size"],
     previous: Float[Array, "*#batch size"],
 ) -> Float[Array, "*#batch size"]:
-    """The straight line from `previous` (gate 0) to `candidate` (gate 1).
+    """Linear interpolation from `previous` (gate 0) to `candidate` (gate 1).
 
     >>> print(interpolate(jnp.array([0.25]), jnp.array([4.0, 0.0]), jnp.array([0.0, 8.0])))
     [1. 6.]
     """
-    # Not previous + gate * (candidate - previous), which rounds at gate 1: a saturated gate gives exactly
-    # one of the two.
+    # Not previous + gate * (candidate - previous), which rounds at gate 1. This is exact at gates 0 and 1.
     return gate * candidate + (1 - gate) * previous
 
 
@@ -29,9 +28,9 @@ def squared_euclidean_distance(
     >>> print(squared_euclidean_distance(jnp.array([3.0, 0.0]), jnp.array([0.0, 4.0])))
     25.0
     """
-    # Component by component, and sliced before subtracting: a reduction over such a short axis made the
-    # compiled recurrence 12 times slower on a CPU, and slicing the difference instead doubled the time
-    # of its gradient. Every read computes its distance to the whole memory, so this is a hot spot.
+    # Component by component, and sliced before subtracting: a reduction over such a short axis made the compiled
+    # recurrence 12 times slower on a CPU, and slicing the difference instead doubled the time of its gradient. Every
+    # read computes its distance to the whole memory, so this is performance-critical.
     total = (point[..., 0] - other[..., 0]) ** 2
     for component in range(1, point.shape[-1]):
         total += (point[..., component] - other[..., component]) ** 2
@@ -51,14 +50,14 @@ def squared_norm(vector: Float[Array, "*#batch size"]) -> Float[Array, "*#batch 
 
 
 class EuclideanGeometry(Geometry):
-    """A geometry whose keys are points of R^n, as the controller emits them (paper, section 3).
+    """Base class of geometries whose keys are points of R^n, taken directly from the controller (paper, section 3).
 
-    A subclass defines its group and the `key_size` n.
+    Subclasses define the group and the `key_size` n.
     """
 
     @property
     def raw_key_size(self) -> int:
-        """The number of components of a key."""
+        """The size of a key."""
         return self.key_size
 
     def key(self, raw: RawKey) -> Key:
@@ -66,7 +65,7 @@ class EuclideanGeometry(Geometry):
         return raw
 
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
-        """The straight line between the keys."""
+        """Linear interpolation of the keys."""
         return interpolate(gate, candidate, previous)
 
     def squared_distance(self, key: Key, address: Key) -> SquaredDistance:
@@ -81,5 +80,5 @@ class EuclideanGeometry(Geometry):
 
     @property
     def rim(self) -> float | None:
-        """None: keys can be anywhere in the plane."""
+        """None: keys are unbounded."""
         return None

@@ -1,8 +1,9 @@
-"""Hyperbolic space as the upper half-space, which is more precise in floating point than the disk.
+"""`HalfSpaceGeometry`, the base class of `Disk` and `Hyperbolic`: keys in the upper half-space model of hyperbolic
+space.
 
-A key is (x, y): a point x of the floor R^(n-1) and a height y > 0 above it. The same space is drawn as a disk or ball.
-There the distance of a key from the rim, on which all lengths depend, is the difference of two numbers near 1. Here it
-is the height, which floating point stores with full relative precision however small it is.
+A key is (x, y): a point x of R^(n-1) and a height y > 0 above it. In the disk model all distances depend on the
+distance of a key from the rim, which is the difference of two numbers near 1. Here they depend on the height, which
+floating point stores with full relative precision however small it is.
 """
 
 import math
@@ -19,7 +20,7 @@ from lantm.geometry.elementwise import elementwise
 from lantm.geometry.euclidean import squared_euclidean_distance, squared_norm
 from lantm.geometry.surface import FARTHEST
 
-# Added to a length and to its hyperbolic sine, so that their ratio is 1 where both are 0.
+# Added to a length and to its hyperbolic sine, so that their ratio is 1 if both are 0.
 _TINY = 1e-30
 
 
@@ -35,7 +36,7 @@ def squared_length(s: Float[Array, "*#batch"]) -> Float[Array, "*#batch"]:
 
 @squared_length.defjvp
 def _squared_length_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
-    # Written out, because the derivative of the root is infinite at 0, where that of the squared length is 4.
+    # Hand-written: the derivative of the root is infinite at 0, that of the squared length is 4.
     (s,), (change,) = primals, tangents
     root = jnp.sqrt(s * (1 + s))
     length = jnp.log1p(2 * (s + root))
@@ -46,10 +47,10 @@ squared_length = elementwise(squared_length)
 
 
 class HalfSpaceGeometry(Geometry):
-    """A geometry whose keys are points of hyperbolic space, of curvature -1 / `radius`^2.
+    """Base class of geometries whose keys are points of hyperbolic space, of curvature -1 / `radius`^2.
 
-    The base point is (0, 1). Keys are kept within a ball around it in which floating point can tell neighbouring keys
-    apart: 14 radii for float32, 34 for float64. No sequence of actions leads out of it.
+    The base point is (0, 1). Keys are clipped to a ball around it, within which floating point can distinguish
+    neighbouring keys: its radius is 14 `radius` for float32 and 34 `radius` for float64.
     """
 
     radius: eqx.AbstractVar[float]
@@ -65,14 +66,14 @@ class HalfSpaceGeometry(Geometry):
         up, aside = b[..., :1], b[..., 1:]
         square = squared_norm(aside)
         stretch = jnp.sqrt(1 + up**2 + square)
-        # stretch - up, without a difference of large numbers.
+        # stretch - up, without cancellation.
         long = stretch + jnp.abs(up)
         difference = jnp.where(up > 0, (1 + square) / long, long)
         height = 1 / (square + difference**2)
         return self.within_reach(jnp.concatenate([-2 * stretch * aside * height, height], axis=-1))
 
     def within_reach(self, key: Key) -> Key:
-        """The key, clipped to the ball in which floating point can tell neighbouring keys apart."""
+        """The key, clipped to the ball in which floating point can distinguish neighbouring keys."""
         reach = _reach(key)
         height = jnp.clip(key[..., -1:], math.exp(-reach), math.exp(reach))
         floor = key[..., :-1]
@@ -82,7 +83,7 @@ class HalfSpaceGeometry(Geometry):
         return jnp.concatenate([floor * shrink, height], axis=-1)
 
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
-        """Along the geodesic: the straight line between two points of the hyperboloid, projected back to it.
+        """Interpolation along the geodesic: a line between two points of the hyperboloid, projected back to it.
 
         On the hyperboloid, a key is (|key|^2, x, 1) / y.
         """
@@ -104,7 +105,7 @@ class HalfSpaceGeometry(Geometry):
         return squared_euclidean_distance(key, address) / (4 * heights)
 
     def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
-        """The Poincare disk; in more dimensions, the Poincare ball projected to its first two."""
+        """The Poincare disk; in higher dimensions, the Poincare ball projected to its first two components."""
         floor, height = key[..., :-1], key[..., -1:]
         square = squared_norm(floor)
         scale = 1 / (square + (height + 1) ** 2)
@@ -117,5 +118,6 @@ class HalfSpaceGeometry(Geometry):
 
 
 def _reach(key: Key) -> float:
-    """The radius of the ball that keys are kept in: at its edge, neighbouring keys differ in their last digits only."""
+    """The radius of the ball that keys are clipped to; at its edge, neighbouring keys differ in the last digits
+    only."""
     return -math.log(jnp.finfo(key.dtype).eps) - 2

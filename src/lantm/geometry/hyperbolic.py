@@ -1,4 +1,4 @@
-"""Hyperbolic space of any dimension, under the group that scales and shifts the upper half-space."""
+"""Hyperbolic space of any dimension; the group scales and translates the upper half-space."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,17 +10,18 @@ from lantm.geometry.euclidean import interpolate
 from lantm.geometry.half_space import HalfSpaceGeometry
 from lantm.geometry.options import check_radius
 
-# Logarithms of scales, and shifts, are clipped to these: beyond them float32 cannot tell keys apart.
+# Logarithms of scales, and shifts, are clipped to these: beyond them float32 cannot distinguish keys.
 _STRONGEST = 32.0
 _FARTHEST = 1e12
 
 
 class Hyperbolic(HalfSpaceGeometry):
-    """An action takes (x, y) to (s x + v, s y). Exactly one action takes a given key to another given key.
+    """Hyperbolic space: an action maps (x, y) to (s x + v, s y). Exactly one action maps a given key to another given
+    key.
 
-    All actions are isometries, and only the identity fixes a key: as for translations, the group is a copy of the key
-    space. An action is stored as (v, log s). Actions do not commute in general. A repeated action moves a key along a
-    geodesic where v is 0, along a horocycle where s is 1, and otherwise at a constant distance from a geodesic.
+    All actions are isometries, and only the identity has fixed points. An action is stored as (v, log s). Actions do
+    not commute in general. A repeated action moves a key along a geodesic if v is 0, along a horocycle if s is 1, and
+    otherwise at a constant distance from a geodesic.
 
     >>> space = Hyperbolic(dimension=3, radius=1.0)
     >>> print(space.act(jnp.array([1.0, 2.0, 0.0]), jnp.array([0.5, 0.5, 4.0])))
@@ -34,7 +35,7 @@ class Hyperbolic(HalfSpaceGeometry):
 
     def __check_init__(self) -> None:
         if self.dimension < 2:
-            raise LantmError(f"hyperbolic space has dimension 2 or more, not {self.dimension}")
+            raise LantmError(f"hyperbolic space needs dimension 2 or more, not {self.dimension}")
         check_radius("hyperbolic", self.radius)
 
     @property
@@ -53,7 +54,7 @@ class Hyperbolic(HalfSpaceGeometry):
         return self.dimension
 
     def action(self, raw: RawAction) -> Action:
-        """The first raw output scales, which moves keys upwards; the others shift them sideways. Units are steps."""
+        """The first raw output scales, which moves keys upwards; the others shift them sideways. The unit is a step."""
         steps = raw / self.radius
         climb = jnp.clip(steps[..., :1], -_STRONGEST, _STRONGEST)
         return jnp.concatenate([jnp.clip(-steps[..., 1:], -_FARTHEST, _FARTHEST), climb], axis=-1)
@@ -63,7 +64,7 @@ class Hyperbolic(HalfSpaceGeometry):
         return jnp.zeros(self.dimension)
 
     def act(self, action: Action, key: Key) -> Key:
-        """Scales the key and shifts it along the floor."""
+        """Scales the key and shifts it horizontally."""
         shift, climb = action[..., :-1], action[..., -1:]
         moved = jnp.exp(climb) * key
         return self.within_reach(jnp.concatenate([moved[..., :-1] + shift, moved[..., -1:]], axis=-1))
@@ -79,5 +80,5 @@ class Hyperbolic(HalfSpaceGeometry):
         return jnp.concatenate([-jnp.exp(-climb) * shift, -climb], axis=-1)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """The straight line between the shifts and between the logarithms of the scales."""
+        """Linear interpolation of the shifts and of the logarithms of the scales."""
         return interpolate(gate, candidate, previous)

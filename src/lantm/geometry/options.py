@@ -1,4 +1,4 @@
-"""Checks of the options of geometries, such as `sphere[radius=16]`."""
+"""Validation of geometry options such as `sphere[radius=16]`."""
 
 from lantm.errors import LantmError
 

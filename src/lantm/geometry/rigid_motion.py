@@ -1,4 +1,4 @@
-"""SE(2) acting on the plane: heads move and turn."""
+"""SE(2) acting on the plane: heads translate and turn."""
 
 import equinox as eqx
 
@@ -10,11 +10,12 @@ from lantm.geometry.surface import SurfaceGeometry, halves
 
 
 class RigidMotion(SurfaceGeometry, EuclideanGeometry):
-    """A head turns about the origin and takes a step. A repeated action moves a key along a line or a circle.
+    """The plane under rigid motions: a head turns about the origin and takes a step; repeated, it follows a line or a
+    circle.
 
-    The action (alpha, beta) takes the key k, a complex number, to alpha^2 k + alpha beta; alpha has modulus 1 and half
-    the angle of the turn. A raw turn of 1 is a turn by 1 / `radius` radians: at the distance `radius` from the
-    origin, it moves a key as far as a step does.
+    The action (alpha, beta) maps the key k, a complex number, to alpha^2 k + alpha beta; alpha has modulus 1 and half
+    the angle of the turn. A raw turn of 1 is a turn by 1 / `radius` radians: at the distance `radius` from the origin,
+    it moves a key as far as a step does.
 
     >>> import jax.numpy as jnp
     >>> plane = RigidMotion()

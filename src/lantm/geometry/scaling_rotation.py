@@ -9,14 +9,14 @@ from lantm.geometry.euclidean import EuclideanGeometry, interpolate
 
 # The smallest scale of an action that the controller can emit.
 SMALLEST_SCALE = 1e-6
-# Components of keys are clipped to this, so that squared distances are finite: spirals grow exponentially.
+# Components of keys are clipped to this, so that squared distances stay finite: spirals grow exponentially.
 _FARTHEST = 1e18
 
 
 class ScalingRotation(EuclideanGeometry):
     """A head turns about the origin and scales its distance to it (paper, appendix C.1).
 
-    The action (a, b) is the complex number a + bi, which multiplies keys. All complex numbers but 0 form the group.
+    The action (a, b) is the complex number a + bi, which multiplies keys. The group is all complex numbers except 0.
 
     >>> quarter_turn_and_double = jnp.array([0.0, 2.0])
     >>> print(ScalingRotation().act(quarter_turn_and_double, jnp.array([2.0, 1.0])))
@@ -29,10 +29,10 @@ class ScalingRotation(EuclideanGeometry):
     isometric = False
 
     def action(self, raw: RawAction) -> Action:
-        """The raw outputs; where they are nearly 0, a complex number close to them that has an inverse.
+        """The raw outputs; near 0, an invertible complex number close to them.
 
-        What is within `SMALLEST_SCALE` of 0 is shifted by twice that along the real axis. The gradient is
-        that of the identity map, there too.
+        Outputs within `SMALLEST_SCALE` of 0 are shifted by twice that along the real axis. The gradient is that of the
+        identity map, also there.
         """
         nearly_zero = squared_modulus(raw) < SMALLEST_SCALE**2
         shift = 2 * SMALLEST_SCALE * self.identity().astype(raw.dtype)
@@ -55,9 +55,9 @@ class ScalingRotation(EuclideanGeometry):
         return conjugate(action) / squared_modulus(action)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """The straight line between the actions (paper, section 3.4).
+        """Linear interpolation of the actions (paper, section 3.4).
 
-        Halfway between opposite actions it meets 0, outside the group. The paper accepts this, as it has
-        probability zero, and so do we: 0 takes every key to the origin, with finite gradients.
+        Halfway between opposite actions it is 0, which is not in the group. The paper accepts this as an event of
+        probability zero, and so do we: 0 maps every key to the origin, with finite gradients.
         """
         return interpolate(gate, candidate, previous)

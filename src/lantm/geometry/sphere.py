@@ -1,4 +1,4 @@
-"""SO(3) acting on the sphere: heads move on circles, and return."""
+"""SO(3) acting on the sphere: heads move on closed circles."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,11 +14,11 @@ from lantm.geometry.surface import SurfaceGeometry, half_radii, halves
 
 
 class Sphere(SurfaceGeometry):
-    """A head moves on a sphere around the origin of R^3; rotations are unit quaternions.
+    """A sphere around the origin of R^3, with unit quaternions as rotations.
 
-    The key of the raw outputs (x, y) is the point whose stereographic projection from the south pole is (x, y); near
-    the north pole, the base point, those are plane coordinates in steps. Distances are straight lines through the
-    sphere, not arcs: they rank keys in the same order and are smooth at opposite points, where arcs are not.
+    The key of raw outputs (x, y) is the point whose stereographic projection from the south pole is (x, y); near the
+    north pole, the base point, these are plane coordinates in steps. Distances are chords, not arcs: they rank keys in
+    the same order and are smooth at opposite points, where arcs are not.
 
     >>> sphere = Sphere(radius=10.0)
     >>> print(sphere.key(jnp.array([0.0, 0.0])), sphere.key(jnp.array([20.0, 0.0])))
@@ -35,7 +35,7 @@ class Sphere(SurfaceGeometry):
         check_radius("sphere", self.radius)
 
     def key(self, raw: RawKey) -> Key:
-        """The inverse of the stereographic projection."""
+        """The inverse stereographic projection."""
         flat = half_radii(raw, self.radius)
         square = squared_modulus(flat)
         return self.radius * jnp.concatenate([2 * flat, 1 - square], axis=-1) / (1 + square)
@@ -52,9 +52,9 @@ class Sphere(SurfaceGeometry):
         return moved * (self.radius * lax.rsqrt(squared_norm(moved)))
 
     def mix_keys(self, gate: Gate, candidate: Key, previous: Key) -> Key:
-        """The straight line through the sphere, projected from its centre.
+        """Linear interpolation in R^3, projected to the sphere from its centre.
 
-        Halfway between opposite points the line meets the centre, which has no projection: the previous key stays.
+        Halfway between opposite points, where the interpolation is the centre, the previous key is kept.
         """
         mixed = interpolate(gate, candidate, previous)
         return self.radius * project(mixed / self.radius, previous / self.radius)
@@ -64,7 +64,7 @@ class Sphere(SurfaceGeometry):
         return squared_euclidean_distance(key, address)
 
     def plane_coordinates(self, key: Key) -> Float[Array, "*#batch 2"]:
-        """Lambert's equal-area projection: the north pole is in the middle, the south pole is the rim."""
+        """Lambert's equal-area projection, with the north pole in the middle and the south pole as the rim."""
         stretch = jnp.sqrt(2 * self.radius / jnp.maximum(self.radius + key[..., 2:], 1e-6 * self.radius))
         return key[..., :2] * stretch
 

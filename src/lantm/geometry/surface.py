@@ -1,13 +1,13 @@
-"""The isometries of the three surfaces of constant curvature: sphere, plane and hyperbolic plane.
+"""Shared isometry arithmetic of the surfaces of constant curvature: sphere, plane and hyperbolic plane.
 
-Every such isometry without reflection is a matrix of two complex numbers,
+Every isometry without reflection is a matrix of two complex numbers,
 
     (    alpha        beta     )        |alpha|^2 + curvature |beta|^2 = 1,
     ( -c conj(beta)  conj(alpha))       c the sign of the curvature: 1, 0 or -1,
 
-which are the unit quaternions for the sphere, the rigid motions for the plane (with half the angle in alpha), and
-SU(1, 1) for the disk. A matrix and its negative are the same isometry. On the surface, beta is a shift, and the angle
-of alpha is a turn about the base point, which is the key of the raw outputs 0.
+which are the unit quaternions for the sphere, the rigid motions for the plane (with half the angle in alpha), and SU(1,
+1) for the disk. A matrix and its negative are the same isometry. beta is a shift, and the angle of alpha is a turn
+about the base point, which is the key of raw outputs 0.
 """
 
 import abc
@@ -20,20 +20,20 @@ from lantm.geometry.base import Action, Gate, Geometry, RawAction
 from lantm.geometry.complex_numbers import Complex, conjugate, multiply, squared_modulus
 from lantm.geometry.euclidean import interpolate
 
-# Shifts are clipped to this, in units of the diameter: it spans all keys of a disk in float32.
+# Shifts are clipped to this, in units of the diameter; it covers all keys of a disk in float32.
 FARTHEST = 1e6
-# The square of a shift that is too short to have a direction.
+# Squared length below which a shift has no direction.
 _NO_DIRECTION = 1e-4
 
 
 class SurfaceGeometry(Geometry):
     """A surface of constant curvature under its isometries without reflections.
 
-    The machine normalises raw actions to a length of about 1, and on a curved surface it matters how far that goes:
-    an arc of length 1 on the unit sphere is a sixth of a great circle. So a surface has a `radius` of many steps. Raw
-    actions of length 1 then move a key by about 1 near the base point, as translations of the plane do, or turn the
-    surface by 1 / radius. With the default of 64, the steps of the longest training problems add up to one radius,
-    and problems four times as long do not yet go around the sphere.
+    The machine normalises raw actions to a length of about 1, and on a curved surface the scale of a step matters: an
+    arc of length 1 on the unit sphere is a sixth of a great circle. A surface therefore has a `radius` of many steps.
+    Raw actions of length 1 then move a key by about 1 near the base point, as in the plane, or turn the surface by 1 /
+    radius. With the default of 64, the steps of the longest training problems add up to one radius, and problems four
+    times as long do not go around the sphere.
     """
 
     radius: eqx.AbstractVar[float]
@@ -61,9 +61,9 @@ class SurfaceGeometry(Geometry):
     def action(self, raw: RawAction) -> Action:
         """A turn by about 1 / radius times the third raw output, and a shift in the direction of the first two.
 
-        The length of the shift is the norm of all three: raw actions normalised to length 1 are steps of length 1, as
-        translations are, whether they turn or not. Otherwise machines learn to spend their step on turning on the
-        spot. The negative raw outputs give the inverse.
+        The length of the shift is the norm of all three outputs: raw actions normalised to length 1 are steps of length
+        1, whether they turn or not. Otherwise machines learn to spend their step on turning in place. The negative raw
+        outputs give the inverse.
         """
         half_turn = raw[..., 2:] / (2 * self.radius)
         across = squared_modulus(raw[..., :2])
@@ -73,7 +73,7 @@ class SurfaceGeometry(Geometry):
         return jnp.concatenate([turned, shift], axis=-1)
 
     def shift(self, raw: Float[Array, "*#batch 2"]) -> tuple[Complex, Float[Array, "*#batch 1"]]:
-        """The beta and the alpha, which is real, of a shift without a turn."""
+        """beta, and the real alpha, of a shift without a turn."""
         if self.curvature == 0:
             return raw, jnp.ones_like(raw[..., :1])
         beta = half_radii(raw, self.radius)
@@ -96,17 +96,17 @@ class SurfaceGeometry(Geometry):
         return jnp.concatenate([conjugate(alpha), -beta], axis=-1)
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """The straight line between the matrices, scaled to determinant 1.
+        """Linear interpolation of the matrices, normalised to determinant 1.
 
-        Of the candidate and its negative, which are the same action, the one nearer to `previous` is taken. The
-        mixtures lie on the curve of the paper's interpolation by the exponential map, at another speed.
+        Of the candidate and its negative, which are the same action, the one closer to `previous` is used. The result
+        lies on the curve of the paper's interpolation by the exponential map, at a different speed.
         """
         s = self._determinant(candidate - previous) / 4  # sin^2 of half the angle between them
         opposite = s > 0.5
         candidate = jnp.where(opposite, -candidate, candidate)
         s = jnp.where(opposite, 1 - s, s)
         mixed = interpolate(gate, candidate, previous)
-        # The determinant of the mixture, which is never below a half.
+        # Divided by the root of the mixture's determinant, which is at least a half.
         return self._renormalised(mixed / jnp.sqrt(1 - 4 * gate * (1 - gate) * s))
 
     def _determinant(self, action: Action) -> Float[Array, "*#batch 1"]:
@@ -114,11 +114,11 @@ class SurfaceGeometry(Geometry):
         return squared_modulus(alpha) + self.curvature * squared_modulus(beta)
 
     def _renormalised(self, action: Action) -> Action:
-        """The action scaled to determinant 1, so that rounding does not accumulate."""
+        """The action normalised to determinant 1, so that rounding does not accumulate."""
         alpha, beta = halves(action)
         if self.curvature > 0:
             return action / jnp.sqrt(self._determinant(action))
-        # Not by the determinant: for long shifts in the disk it is the difference of two large numbers.
+        # Not by the determinant, which suffers from cancellation for long shifts in the disk.
         length = jnp.sqrt((1 - self.curvature * squared_modulus(beta)) / squared_modulus(alpha))
         return jnp.concatenate([alpha * length, beta], axis=-1)
 

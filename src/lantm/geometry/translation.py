@@ -1,4 +1,4 @@
-"""R^n acting on itself by addition: the geometry of the paper's experiments, with n = 2."""
+"""R^n acting on itself by addition. With n = 2 it is the geometry of the paper's experiments."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ class Translation(EuclideanGeometry):
 
     def __check_init__(self) -> None:
         if self.dimension < 1:
-            raise LantmError(f"translations need a key space of dimension 1 or more, not {self.dimension}")
+            raise LantmError(f"translations need dimension 1 or more, not {self.dimension}")
 
     @property
     def key_size(self) -> int:
@@ -39,7 +39,7 @@ class Translation(EuclideanGeometry):
 
     @property
     def isometric(self) -> bool:
-        """True: all keys move by the same step."""
+        """True."""
         return True
 
     def action(self, raw: RawAction) -> Action:
@@ -63,5 +63,5 @@ class Translation(EuclideanGeometry):
         return -action
 
     def mix_actions(self, gate: Gate, candidate: Action, previous: Action) -> Action:
-        """The straight line between the steps (paper, section 3.4)."""
+        """Linear interpolation of the steps (paper, section 3.4)."""
         return interpolate(gate, candidate, previous)

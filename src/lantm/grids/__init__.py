@@ -1,4 +1,4 @@
-"""Grids of trainings. A sweep is a grid; a study is a grid with a paper's figures beside it."""
+"""Grids of trainings: sweeps (from a sweep file) and studies (tables that are compared with the paper's numbers)."""
 
 from lantm.grids.cell import Cell
 from lantm.grids.engine import Engine, Event, InProcess

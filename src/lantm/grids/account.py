@@ -1,4 +1,4 @@
-"""The time that all tables together take: one file, that every process that trains some of them adds to."""
+"""The time account of `lantm reproduce all`: one file to which every process adds the time it spent."""
 
 import pathlib
 import time

@@ -1,4 +1,4 @@
-"""A cell of a study: one experiment, its seeds trained side by side, scored and put beside the paper's figures."""
+"""`Cell`: one table cell of a study: its experiment is trained with all seeds in parallel, scored and compared."""
 
 import dataclasses
 import math

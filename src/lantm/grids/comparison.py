@@ -1,4 +1,5 @@
-"""Our figures beside the paper's, and whether ours are at least as good."""
+"""Adds the paper's numbers to a result row and decides whether ours are at least as good (table:
+`report/comparison.py`)."""
 
 import math
 from collections.abc import Mapping

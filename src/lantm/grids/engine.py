@@ -1,4 +1,5 @@
-"""Engines run the jobs of a grid. The one here runs them in this process, one after the other."""
+"""`Engine`, which runs the jobs of a grid, and `InProcess`, the engine that runs them one after the other in this
+process."""
 
 import abc
 import contextlib

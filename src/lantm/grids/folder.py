@@ -1,4 +1,4 @@
-"""The folder of a grid: the grid itself, its records, and the trainings.
+"""`GridFolder`: the folder layout and the lock of a grid.
 
 grid.json      the grid, as its file has it
 records/       one JSON per point or cell, once it is trained and scored; those of a study are in results/STUDY

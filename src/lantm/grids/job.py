@@ -1,4 +1,4 @@
-"""A job: one training of a grid and its records, the same on every engine."""
+"""`Job`: one training of a grid and the records made from it; the same on every engine."""
 
 import abc
 from collections.abc import Callable

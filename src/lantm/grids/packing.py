@@ -1,4 +1,4 @@
-"""Packing: points that differ only in seed or learning rate become one experiment and one compiled program."""
+"""Packing: points of a sweep that differ only in seed or learning rate are trained as one compiled program."""
 
 import contextlib
 import dataclasses

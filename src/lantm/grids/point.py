@@ -1,4 +1,4 @@
-"""A point of a sweep: one experiment with one seed, and its name."""
+"""`Point`: one entry of a sweep (an experiment with one seed), and its name."""
 
 import dataclasses
 import hashlib

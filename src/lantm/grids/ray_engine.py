@@ -1,4 +1,4 @@
-"""Ray: the jobs of a grid as tasks on the machines of a cluster, or on the cores and GPUs of this one.
+"""`RayEngine`: runs the jobs of a grid as Ray tasks, on a cluster or on the cores and GPUs of this machine.
 
 The folder of the grid has to be on a file system that all machines share: a job whose worker or node dies is given to
 another worker, which continues from the last checkpoint.

@@ -1,4 +1,4 @@
-"""The request to a study: which cells, and how they are trained and scored."""
+"""`Request`: which cells of a study to run, and how to train and score them (the flags of `lantm reproduce`)."""
 
 import dataclasses
 import pathlib
@@ -6,32 +6,31 @@ import pathlib
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What is asked of a study."""
+    """The options of a study."""
 
     recipe: str = "paper"
-    """How to train: paper (the paper's settings), robust and exact (ours), tuned (ours, for the LSTM), second and
+    """Recipe: paper (the paper's settings), robust and exact (ours), tuned (for the LSTM and peers), second and
     second-small (the second paper's), demo (short)."""
     only: tuple[str, ...] = ()
-    """Only these tasks, or other labels of the table's rows: copy power-2."""
+    """Only these tasks, or other labels of the table's rows, such as power-2."""
     models: tuple[str, ...] = ()
     """Only these models."""
     seeds: int | None = None
-    """Seeds per cell; by default as many as the table has: 8, for language 4, of the LSTM on sequences 3."""
+    """Seeds per cell; by default as in the table: 8, for language 4, for the LSTM on sequences 3."""
     epochs: int | None = None
     """Epochs per cell; by default the recipe's."""
     scales: tuple[int, ...] = ()
-    """Multiples of the training lengths to score at, instead of the table's."""
+    """Scales to score at, as multiples of the training lengths, instead of the table's."""
     hard: bool = False
-    """Score hard problems too, such as long carries and repeated symbols."""
+    """Score on hard problems too, such as long carries and repeated symbols."""
     problems: int = 3200
-    """Fresh problems for each figure."""
+    """Fresh problems per score."""
     data: str | None = None
     """The folder of the text, for language and language-geometries."""
     bare: bool = False
-    """Figures alone: no recordings and no report page, which take a minute per cell where there is little to train. All
-    tables at once are always made so."""
+    """Scores only: no recordings and no report page, which take about a minute per cell. Always on for all tables."""
     quick: bool = False
-    """A small version of a few minutes on a CPU, to see it work; its figures are not the paper's."""
+    """A small version that takes a few minutes on a CPU; its scores are not comparable with the paper's."""
 
     @property
     def folder(self) -> pathlib.Path | None:

@@ -1,4 +1,4 @@
-"""A study: a grid with a paper's figures beside it; each cell is trained, scored and compared.
+"""`Study`: a named function from a `Request` to its cells.
 
 A study of one's own is a `Study` in `STUDIES` (`lantm.grids.studies`), a function from a `Request` to its cells.
 """

@@ -1,4 +1,4 @@
-"""The sweep file: a grid over the fields of an experiment, as TOML or JSON, checked as a whole.
+"""`Sweep`: reads and checks a sweep file (TOML or JSON), a grid over the fields of an experiment.
 
     seeds = 8                     # 0 to 7, or a list of seeds
     scales = [1, 2, 4]            # scored at these multiples of the training lengths
@@ -67,9 +67,11 @@ class Sweep:
     def __post_init__(self) -> None:
         check_problems(self.problems)
         if not 1 <= self.pack < 2**31:
-            raise LantmError(f"pack is {self.pack}: give a whole number from 1 on")
+            raise LantmError(f"pack is {self.pack}: give a whole number of at least 1")
         if not self.scales or len(set(self.scales)) < len(self.scales):
-            raise LantmError(f"scales are {list(self.scales)}: give whole numbers from 1 on, each once, at least one")
+            raise LantmError(
+                f"scales are {list(self.scales)}: give whole numbers of at least 1, each once, at least one"
+            )
 
     @classmethod
     def from_json(cls, values: Any, trust: Trust = False) -> "Sweep":

@@ -1,4 +1,4 @@
-"""The results of a sweep as rows: one per point for programs, one per combination for people."""
+"""Result tables of a sweep: one row per point (CSV, Parquet), or one row per combination (for display)."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Machines: a controller, heads that move in a geometry, a memory; and the models built of them."""
+"""The models: Lie access machines (controller, heads, weighting, memory), the LSTM baseline and the peers."""
 
 from lantm.machine.access import Access, Emission, Position
 from lantm.machine.backend import Backend

@@ -1,7 +1,7 @@
-"""How heads move through the key space and read there: the paper's addressing procedure (section 3.3).
+"""The paper's addressing procedure (section 3.3): turns controller outputs into head moves, reads and writes.
 
-Nothing here is trained. The controller emits numbers; this module says what they mean. Training, evaluation and
-traces share it, so a trace shows what was trained.
+Nothing here is trained. The controller's output is an emission, a vector of numbers that this module interprets.
+Training, evaluation and traces share this code.
 """
 
 import math
@@ -21,7 +21,7 @@ from lantm.machine.weighting import Weighting
 
 
 class Emission(NamedTuple):
-    """What the controller tells the heads in one step; read heads come before write heads."""
+    """The controller's instructions to the heads in one step; read heads come before write heads."""
 
     keys: Float[Array, "*batch heads key"]
     key_gates: Float[Array, "*batch heads"]
@@ -33,17 +33,17 @@ class Emission(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where the heads stand, and the actions that brought them there."""
+    """The keys of the heads, and the actions that moved them there."""
 
     keys: Float[Array, "*batch heads key"]
     actions: Float[Array, "*batch heads action"]
 
 
 class Access(eqx.Module):
-    """The heads of a machine: how many, in which geometry, and the paper's switches.
+    """The heads of a machine: their number, geometry, and the paper's switches.
 
-    Every head takes a candidate key, a key gate, a candidate action and an action gate; a gate of 1 takes
-    the candidate, 0 keeps what was. Write heads also give a vector and its strength.
+    Every head receives a candidate key, a key gate, a candidate action and an action gate. A gate of 1 takes the
+    candidate, 0 keeps the previous value. Write heads also receive a vector and its strength.
     """
 
     geometry: Geometry
@@ -63,20 +63,20 @@ class Access(eqx.Module):
     def __check_init__(self) -> None:
         for name in ("read_heads", "write_heads"):
             if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
         if not 0 <= self.gate_overshoot < math.inf:
-            raise LantmError(f"gate_overshoot is {self.gate_overshoot}: give a number from 0 on")
+            raise LantmError(f"gate_overshoot is {self.gate_overshoot}: give a number of at least 0")
         if not 0 <= self.tied_read_heads <= self.read_heads:
-            raise LantmError(f"tied_read_heads is {self.tied_read_heads}: there are {self.read_heads} read heads")
+            raise LantmError(f"tied_read_heads is {self.tied_read_heads}: give at most {self.read_heads}")
 
     @property
     def heads(self) -> int:
-        """All heads, read heads first."""
+        """The number of heads."""
         return self.read_heads + self.write_heads
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The parts of an emission in their order, with their sizes."""
+        """The parts of an emission in order, with their sizes."""
         return {
             "keys": self.heads * self.geometry.raw_key_size,
             "key_gates": self.heads,
@@ -93,11 +93,11 @@ class Access(eqx.Module):
         return sum(self.sizes.values())
 
     def squash(self, vector: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
-        """Bounds a memory vector, lest one with large numbers dominate every reading."""
+        """Bounds a memory vector, so that a large one cannot dominate the readings."""
         return jnp.tanh(vector) if self.squash_vectors == "tanh" else jax.nn.sigmoid(vector)
 
     def understand(self, raw: Float[Array, "*batch emission"]) -> Emission:
-        """Gives the controller's raw numbers their meaning."""
+        """Splits the raw emission into its parts and applies the activations."""
         parts = {}
         start = 0
         for name, size in self.sizes.items():
@@ -107,7 +107,8 @@ class Access(eqx.Module):
         steps = parts["actions"].reshape(*raw.shape[:-1], self.heads, self.geometry.raw_action_size)
         if self.normalise_steps:  # the paper's second tweak
             steps = normalised(steps)
-        # The paper's first tweak: a strong negative start of the write gates makes writing go straight on.
+        # The paper's first tweak: a negative bias of the write gates makes write heads initially move in straight
+        # lines.
         bias, free = self.write_gate_bias, self.read_heads - self.tied_read_heads
         key_bias = jnp.array([bias] * self.tied_read_heads + [0.0] * free + [bias] * self.write_heads, raw.dtype)
         action_bias = jnp.array([0.0] * self.read_heads + [bias] * self.write_heads, raw.dtype)
@@ -122,7 +123,7 @@ class Access(eqx.Module):
         )
 
     def move(self, emission: Emission, before: Position) -> Position:
-        """Moves every head: mix the action, mix the key, and let the action act on it."""
+        """Moves every head: interpolates the action and the key, then applies the action to the key."""
         if self.interpolate_actions:
             gate = emission.action_gates[..., None]
             actions = self.geometry.mix_actions(gate, emission.actions, before.actions)
@@ -132,7 +133,7 @@ class Access(eqx.Module):
         return Position(self.geometry.act(actions, start), actions)
 
     def written(self, emission: Emission, position: Position) -> Memory:
-        """What the write heads add to the memory: one slot per write head."""
+        """The memories written in this step, one slot per write head."""
         return Memory(
             addresses=position.keys[..., self.read_heads :, :],
             vectors=emission.vectors,
@@ -142,7 +143,7 @@ class Access(eqx.Module):
     def distances(
         self, keys: Float[Array, "*batch read_heads key"], addresses: Float[Array, "*batch slots key"]
     ) -> Float[Array, "*batch read_heads slots"]:
-        """How far every read head is from every memory, squared."""
+        """The squared distances of every read head to every memory."""
         return self.geometry.squared_distance(keys[..., None, :], addresses[..., None, :, :])
 
     def weights(
@@ -152,7 +153,7 @@ class Access(eqx.Module):
         memory: Memory,
         visible: Bool[Array, "*batch slots"],
     ) -> Float[Array, "*batch read_heads slots"]:
-        """The weight of every memory in the reading of every read head."""
+        """The read weights of every read head."""
         distances = self.distances(keys, memory.addresses)
         return self.weighting(distances, memory.strengths[..., None, :], visible[..., None, :], temperatures)
 
@@ -163,12 +164,12 @@ class Access(eqx.Module):
         memory: Memory,
         visible: Bool[Array, "batch slots"],
     ) -> Float[Array, "batch reading"]:
-        """The readings of all read heads, side by side."""
+        """The concatenated readings of all read heads."""
         readings = self.weights(keys, temperatures, memory, visible) @ memory.vectors
         return readings.reshape(readings.shape[0], -1)
 
     def settle(self, position: Position, memory: Memory, visible: Bool[Array, "batch slots"]) -> Position:
-        """Where the next step begins: as the heads stand after their reading, or with read heads settled."""
+        """The positions from which the next step begins: unchanged, or with settled read heads."""
         if not self.settle_reads:
             return position
         keys = position.keys[..., : self.read_heads, :]
@@ -180,8 +181,8 @@ class Access(eqx.Module):
     def settled_on(
         self, keys: Float[Array, "batch read_heads key"], memory: Memory, visible: Bool[Array, "batch slots"]
     ) -> Int[Array, "batch read_heads"]:
-        """The slot of the memory that each read head settles on; -1 where it does not settle."""
-        slots = jnp.arange(memory.strengths.shape[-1], dtype=keys.dtype)  # in the place of addresses
+        """The slot that each read head settles on; -1 if it does not settle."""
+        slots = jnp.arange(memory.strengths.shape[-1], dtype=keys.dtype)  # used instead of addresses
         found = neighbours(self.distances(keys, memory.addresses), [slots[None, None]], visible[..., None, :])
         return jnp.where(found.settled, found.address[0], -1).astype("int32")
 
@@ -196,7 +197,7 @@ class Access(eqx.Module):
     ) -> tuple[Float[Array, "batch read_heads key"], Float[Array, "batch read_heads"] | None, Memory]:
         """The cotangents of keys, temperatures and memory, given the `reading` that `read` returned.
 
-        With the reading at hand, no sum over the memories is needed to know what it gains.
+        The reading is reused, which saves a sum over the memories.
         """
         shape = (reading.shape[0], self.read_heads, self.memory_width)
         reading, cotangent = reading.reshape(shape), cotangent.reshape(shape)
@@ -214,5 +215,5 @@ class Access(eqx.Module):
 
 
 def normalised(step: Float[Array, "*batch action"]) -> Float[Array, "*batch action"]:
-    """A step of length approximately 1 in the same direction."""
+    """A step in the same direction with length approximately 1."""
     return step * jax.lax.rsqrt(jnp.sum(step**2, axis=-1, keepdims=True) + 1e-6)

@@ -1,4 +1,4 @@
-"""Which code runs a recurrence: kernels for a GPU or a CPU (`lantm.machine.kernel`), or loops (`machine.by_loops`).
+"""Chooses the implementation of the recurrence: compiled kernels for GPU or CPU, JAX loops, or `lax.scan`.
 
 JAX's default device and default precision are read here while a function is traced. Both are part of the key of a
 compiled function: JAX traces again where they change. An array that is committed to another device than the default

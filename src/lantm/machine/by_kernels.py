@@ -1,4 +1,4 @@
-"""The recurrence through the kernels of `lantm.machine.kernel`: what goes into them, and what comes out."""
+"""The recurrence by compiled kernels: packs arguments, calls `machine/kernel/calls.py`, unpacks results."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, Int
 from lantm.machine import by_loops, kernel, state
 from lantm.machine.access import Position
 from lantm.machine.controller import CellState
-from lantm.machine.kernel import Saved, on_cpu
+from lantm.machine.kernel import Saved, cpu_calls
 from lantm.machine.memory import Memory, Window
 from lantm.machine.state import Machinery, Pulled, Schedule, State, Weights
 
@@ -89,6 +89,6 @@ def weights_gradient(machinery: Machinery, saved: Saved, pulled: Pulled, schedul
         return state.weights_gradient(before, saved.hidden, pulled.preactivations, pulled.emissions)
     steps = schedule.steps
     parts = (saved.reading, saved.hidden)
-    recurrent = [on_cpu.step_products(part, pulled.preactivations, steps).products for part in parts]
-    heads = on_cpu.step_products(saved.hidden, pulled.emissions, steps, first=(1, 1))
+    recurrent = [cpu_calls.step_products(part, pulled.preactivations, steps).products for part in parts]
+    heads = cpu_calls.step_products(saved.hidden, pulled.emissions, steps, first=(1, 1))
     return Weights(jnp.concatenate(recurrent), heads.products, heads.sums)

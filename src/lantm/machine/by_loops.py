@@ -1,4 +1,4 @@
-"""The recurrence step after step, forward and backward, in loops whose length is given at run time.
+"""The recurrence by JAX loops with a dynamic number of steps: forward and backward pass of every step.
 
 The backward pass replays each step against the final memory, seen through that step's window, and carries the
 cotangent of the memory backwards (`lantm.machine.recurrence` says why that is enough).

@@ -1,4 +1,4 @@
-"""Compiles the kernels where they are used: the machine's C++ compiler, and NVRTC, which `jax[cuda]` comes with.
+"""Compiles kernel sources at run time: C++ with the system's compiler, CUDA with NVRTC (part of `jax[cuda]`).
 
 What is compiled is kept in a folder that nobody but the user can write to (`lantm.program_cache`), or where there is
 none, in one that only this process knows: nothing is ever executed that somebody else may have put there.

@@ -1,4 +1,4 @@
-"""Controllers: what tells the heads where to go. The paper's is an LSTM (section 2.2); its cell can be bounded."""
+"""`Controller`, the contract, and `LstmController`, the paper's LSTM (section 2.2) with optionally bounded cells."""
 
 import abc
 import dataclasses
@@ -16,28 +16,28 @@ from lantm.machine.linear import Linear, lstm_matrices
 
 
 class Controller(eqx.Module):
-    """The contract of a controller: a state, and one step from it to the next, for one example.
+    """The contract of a controller: an initial state, and a step function for a single example.
 
-    A controller of one's own runs in a plain `lax.scan` with autodiff (examples/own_controller.py). The LSTM, which is
-    the default, has a recurrence of its own that is faster and takes less memory.
+    A custom controller runs in `lax.scan` with autodiff (examples/own_controller.py). The default LSTM has a
+    specialised recurrence that is faster and takes less memory.
     """
 
     @property
     @abc.abstractmethod
     def size(self) -> int:
-        """The size of the output, which is that of the layer, and from which the heads are told where to go."""
+        """The size of the output, which is also the layer's output size; the emission is computed from it."""
 
     @abc.abstractmethod
     def begin(self) -> PyTree:
-        """The state before the first step."""
+        """The initial state."""
 
     @abc.abstractmethod
     def step(self, inputs: Float[Array, " inputs_and_reading"], state: PyTree) -> tuple[Float[Array, " size"], PyTree]:
-        """The output and the next state, from the layer's input and its last reading side by side."""
+        """The output and the next state, given the layer's input concatenated with the last reading."""
 
 
 class CellState(NamedTuple):
-    """What an LSTM carries from step to step."""
+    """The state of an LSTM."""
 
     hidden: Float[Array, "*batch cells"]
     cell: Float[Array, "*batch cells"]
@@ -45,33 +45,33 @@ class CellState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class CellKind:
-    """How the cells of an LSTM differ from the usual ones, so that they stay what they are on long inputs."""
+    """Modifications of LSTM cells that keep their values stable on long inputs."""
 
     bound: float | None = None
-    """Cells are cut off at +- this: they cannot count."""
+    """Cells are clipped to +- this, so that they cannot count."""
     overshoot: float = 0.0
-    """Gates are stretched by this much, so that they open and close fully: a cell can be kept exactly."""
+    """Gates are stretched by this much and clipped, so that they close and open fully and keep a cell exactly."""
     settling: float = 0.0
-    """Cells move by up to this much per step to the nearest of - bound, 0 and + bound: what has leaked is restored."""
+    """Cells move by up to this much per step towards the nearest of -bound, 0 and +bound, which undoes leaks."""
 
     def __post_init__(self) -> None:
         if self.bound is not None and not 0 < self.bound < math.inf:
             raise LantmError(f"cell_bound is {self.bound}: give a number above 0, or none")
         if not 0 <= self.overshoot < math.inf:
-            raise LantmError(f"controller_overshoot is {self.overshoot}: give a number from 0 on")
+            raise LantmError(f"controller_overshoot is {self.overshoot}: give a number of at least 0")
         if not 0 <= self.settling < math.inf:
-            raise LantmError(f"settle_cells is {self.settling}: give a number from 0 on")
+            raise LantmError(f"settle_cells is {self.settling}: give a number of at least 0")
         if self.settling and self.bound is None:
-            raise LantmError("settle_cells is for cells with a bound: give cell_bound too, such as 1")
+            raise LantmError("settle_cells needs bounded cells: give cell_bound too, such as 1")
 
     def bounded(self, cell: Float[Array, "*batch cells"]) -> Float[Array, "*batch cells"]:
-        """The cell within its bound; it has no gradient where it is cut off."""
+        """The cell clipped to its bound; the gradient is zero where it is clipped."""
         if self.bound is None:
             return cell
         return jnp.where(jnp.abs(cell) < self.bound, cell, jnp.where(cell < 0, -self.bound, self.bound))
 
     def settled(self, cell: Float[Array, "*batch cells"]) -> Float[Array, "*batch cells"]:
-        """A bounded cell after settling; that its gradient goes straight through is for the caller to see to."""
+        """A bounded cell after settling. The caller has to make the gradient straight-through."""
         if self.bound is None or not self.settling:
             return cell
         nearest = jnp.where(cell > self.bound / 2, self.bound, jnp.where(cell < -self.bound / 2, -self.bound, 0.0))
@@ -83,7 +83,7 @@ class CellKind:
     def pull(
         self, cotangent: Float[Array, "*batch cells"], cell: Float[Array, "*batch cells"]
     ) -> Float[Array, "*batch cells"]:
-        """The cotangent of a cell before it was bounded and settled, from that of what it became."""
+        """The cotangent of a cell before bounding and settling, from the cotangent after them."""
         return cotangent if self.bound is None else jnp.where(jnp.abs(cell) < self.bound, cotangent, 0)
 
 
@@ -92,9 +92,9 @@ def lstm_cell(
     cell: Float[Array, "*batch cells"],
     kind: CellKind = CellKind(),  # noqa: B008 (it is immutable)
 ) -> tuple[CellState, Float[Array, "*batch four_cells"]]:
-    """The next state from the weighted sum of all inputs, and the open gates on the way to it.
+    """The next state from the preactivations, and the gate values.
 
-    The sum and the gates are, side by side: input gate, forget gate, output gate, candidate.
+    Preactivations and gates hold, side by side: input gate, forget gate, output gate, candidate.
     """
     cells = cell.shape[-1]
     gates = jnp.concatenate(
@@ -102,7 +102,7 @@ def lstm_cell(
     )
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     cell = kind.bounded(forget_gate * cell + input_gate * candidate)
-    if kind.settling:  # the bracket is 0, with the gradient of the cell
+    if kind.settling:  # straight-through: the bracket is 0 and has the gradient of the cell
         cell = lax.stop_gradient(kind.settled(cell)) + (cell - lax.stop_gradient(cell))
     return CellState(output_gate * jnp.tanh(cell), cell), gates
 
@@ -114,9 +114,9 @@ def lstm_cell_backward(
     cotangent: CellState,
     kind: CellKind = CellKind(),  # noqa: B008
 ) -> tuple[Float[Array, "*batch four_cells"], Float[Array, "*batch cells"]]:
-    """The cotangents of the weighted sum and of the cell before, from the gates and the cells on both sides.
+    """The cotangents of the preactivations and of the previous cell, from the gates and both cell values.
 
-    Written out, because the activations are at hand: the derivative of each is a polynomial in its value.
+    Hand-written, since the activations are available: the derivative of each is a polynomial in its value.
     """
     input_gate, forget_gate, output_gate, candidate = jnp.split(gates, 4, axis=-1)
     squashed = jnp.tanh(cell)
@@ -135,9 +135,9 @@ def lstm_cell_backward(
 
 
 class LstmController(Controller):
-    """The paper's controller: an LSTM that sees the input and the last reading."""
+    """The paper's controller: an LSTM whose inputs are the layer's input and the last reading."""
 
-    inputs: Linear  # the input's share of the preactivation, with its bias
+    inputs: Linear  # the input's contribution to the preactivations, with the bias
     recurrent: Float[Array, "reading_and_cells four_cells"]
     start: CellState
     kind: CellKind = eqx.field(static=True)
@@ -169,7 +169,7 @@ class LstmController(Controller):
     def step(
         self, inputs: Float[Array, " inputs_and_reading"], state: CellState
     ) -> tuple[Float[Array, " cells"], CellState]:
-        """The hidden state, and the state with it."""
+        """The hidden state, as output, and the new state."""
         given, reading = jnp.split(inputs, [self.inputs.weight.shape[0]])
         preactivation = self.inputs(given) + jnp.concatenate([reading, state.hidden]) @ self.recurrent
         state, _ = lstm_cell(preactivation, state.cell, self.kind)

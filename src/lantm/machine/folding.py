@@ -1,4 +1,4 @@
-"""A batching rule for functions of batches: mapped over, they run as one larger batch.
+"""A batching rule: `vmap` of a function of batches becomes one call with a larger batch.
 
 `jax.vmap` over a function of a batch maps every operation in it. Where the weights are not mapped, the mapped axis is
 just more of the batch: one long batch runs faster, and only a batch of many problems fills the blocks of a GPU kernel.

@@ -1,4 +1,4 @@
-"""Gates: sigmoids that can be stretched, so that they open and close fully."""
+"""Sigmoid gates with optional overshoot, so that they can be exactly 0 or 1."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Inference on very long inputs: answers only, and reads whose cost hardly grows with the input.
+"""Inference on very long inputs: keeps predictions only, and reads with sublinear cost through the memory index.
 
 What `Lantm` computes for training it keeps, step by step. Here a step leaves behind its prediction and a bound on the
 error of its reads; besides, there is one memory.

@@ -1,4 +1,4 @@
-"""The Lie access neural Turing machine: controller, heads and memory put together."""
+"""`LantmConfig` and `Lantm`: the Lie access neural Turing machine as a model from symbols to symbols."""
 
 import dataclasses
 from typing import Any, Literal, get_args
@@ -26,78 +26,78 @@ from lantm.machine.weighting import make_weighting
 from lantm.records import drop_retired
 
 _PARTS: tuple[Part, ...] = get_args(Part)
-# Geometry and weighting go to the layer as objects, not as names.
+# The layer takes geometry and weighting as objects, not as names.
 _NOT_OF_THE_LAYER = ("embedding", "geometry", "weighting")
 
 
 @dataclasses.dataclass(frozen=True)
 class LantmConfig(Config):
-    """A Lie access machine. The defaults are the paper's for copy; each switch is explained in docs/machine.md."""
+    """Settings of a Lie access machine. The defaults are the paper's for copy; docs/machine.md explains each switch."""
 
     weighting: str = "invnorm"
-    """How distances become read weights: invnorm, softmax, with options as in invnorm[power=2], or module:Name."""
+    """How distances become read weights: invnorm or softmax, with options as in invnorm[power=2], or module:Name."""
     geometry: str = "translation"
-    """The key space and its group, of those that `lantm info` lists (docs/geometries.md), or module:Name."""
+    """The key space and its group: a name listed by `lantm info` (docs/geometries.md), or module:Name."""
     cells: int = 50
     """Number of cells of the LSTM controller."""
     embedding: int = 7
-    """Size of a symbol's embedding."""
+    """Size of the symbol embedding."""
     memory_width: int = 20
     """Size of a memory vector."""
     read_heads: int = 1
     """Number of read heads."""
     write_heads: int = 1
-    """Number of write heads; each adds a memory in every step of the input."""
+    """Number of write heads; each appends one memory per input step."""
     read_sees_write: bool = False
-    """Whether a step reads what it has just written; the default reads first."""
+    """Whether a step's read sees what the same step wrote; by default the read comes first."""
     settle_reads: bool = False
-    """Put a read head that is close to one memory onto it, after its reading: errors of steps do not add up."""
+    """Snap a read head to a memory that it is close to after reading, so that small step errors do not accumulate."""
     cell_bound: float | None = None
-    """Cut the cells of the controller off at +- this, so that they cannot count."""
+    """Clip the controller's cells to +- this, so that they cannot count."""
     controller_overshoot: float = 0.0
-    """Stretch the controller's own gates likewise, so that a cell can be kept exactly."""
+    """Overshoot of the controller's gates (see gate_overshoot), so that a cell can be kept exactly."""
     settle_cells: float = 0.0
-    """Move the cells by up to this much per step to the nearest of - bound, 0 and + bound: leaks are restored."""
+    """Move each cell by up to this much per step towards the nearest of -bound, 0 and +bound, which undoes leaks."""
     write_end: bool = False
-    """Write in the first step after the input too, so that the end of the input is in the memory."""
+    """Write in the first step after the input too, so that the memory contains the end of the input."""
     initial_slot: bool = True
     """Start with one learnable memory instead of an empty one."""
     squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
-    """How memory vectors are bounded."""
+    """Activation that bounds memory vectors."""
     normalise_steps: bool = True
-    """The paper's second tweak: candidate steps of length about 1."""
+    """The paper's second tweak: normalise candidate steps to length about 1."""
     initial_step: float | None = None
-    """Length of the initial steps, which have random directions; by default their components are uniform in +-1."""
+    """Length of the initial steps, in random directions; by default their components are uniform in +-1."""
     write_gate_bias: float = -10.0
-    """The paper's first tweak: added before the sigmoid of the write gates, so that writing goes straight on."""
+    """The paper's first tweak: bias of the write heads' gates, so that write heads initially move in straight lines."""
     tied_read_heads: int = 0
     """Number of read heads initialised to the write head's key, step and key gate bias."""
     gate_overshoot: float = 0.0
-    """Stretch gates by this much at both ends and clip them to 0 and 1, so that they can close and open fully."""
+    """Overshoot of the heads' gates: stretch the sigmoid by this much at both ends and clip it to 0 and 1."""
     interpolate_actions: bool = True
-    """Mix each action with the one before it; otherwise the candidate is taken as it is."""
+    """Interpolate between the candidate action and the previous one; otherwise use the candidate alone."""
     memory_limit: int | None = None
-    """Forget when the memory holds this many (100 for texts); all problems of a batch forget together."""
+    """Maximum number of memories (100 for texts); when it is reached, the oldest are dropped, for the whole batch."""
     memory_drop: int = 60
-    """Number of oldest memories that are forgotten then."""
+    """Number of oldest memories to drop when the limit is reached."""
     weight_range: float | None = None
-    """Start weights uniformly in +- this; by default +-1/sqrt(inputs), the embedding normally distributed."""
+    """Initialise weights uniformly in +- this; by default +-1/sqrt(inputs), and a normally distributed embedding."""
     weight_range_of: tuple[Part, ...] = _PARTS
-    """The parts that `weight_range` is for; the others start as by default."""
+    """The parts that weight_range applies to; the others keep the default initialisation."""
     forget_bias: float | None = None
-    """Start the forget gates' biases here; by default like the other weights."""
+    """Initial bias of the forget gates; by default initialised like the other weights."""
     state_range: float = 1.0
-    """Start the initial hidden state, cell, reading and keys uniformly in +- this."""
+    """Initialise the learnable initial state (hidden state, cell, reading, keys) uniformly in +- this."""
 
     def __post_init__(self) -> None:
         for name in ("cells", "embedding", "memory_width"):
             if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
-        self.access, self.policy, self.cell  # noqa: B018 they check what they are made of
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
+        self.access, self.policy, self.cell  # noqa: B018 building them validates the settings
 
     @staticmethod
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:
-        """The fields of a record that an older version may have written, as this version has them.
+        """Converts the fields of a record written by an older version.
 
         >>> LantmConfig.upgrade({"weighting": "invnorm", "power": 2.0, "squash_keys": False, "cells": 50})
         {'weighting': 'invnorm[power=2.0]', 'cells': 50}
@@ -106,34 +106,34 @@ class LantmConfig(Config):
 
     @property
     def model_name(self) -> ModelName:
-        """`lantm` and the paper's weighting; `lantm` alone with a weighting of one's own."""
+        """`lantm-invnorm` or `lantm-softmax`; `lantm` for a custom weighting."""
         weighting = self.weighting.partition("[")[0]
         return "lantm-invnorm" if weighting == "invnorm" else "lantm-softmax" if weighting == "softmax" else "lantm"
 
     @property
     def access(self) -> Access:
-        """The heads."""
+        """The addressing of the heads."""
         names = [field.name for field in dataclasses.fields(Access) if field.name not in _NOT_OF_THE_LAYER]
         switches = {name: getattr(self, name) for name in names}
         return Access(make_geometry(self.geometry), make_weighting(self.weighting), **switches)
 
     @property
     def cell(self) -> CellKind:
-        """The controller's cells."""
+        """The kind of the controller's cells."""
         return CellKind(self.cell_bound, self.controller_overshoot, self.settle_cells)
 
     @property
     def policy(self) -> Policy:
-        """What is forgotten."""
+        """The policy for a full memory."""
         return forgetting(self.memory_limit, self.memory_drop)
 
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Lantm":
-        """A machine with fresh weights."""
+        """A machine with initial weights."""
         return Lantm(self, vocabulary, key)
 
 
 class Lantm(Model):
-    """LANTM-InvNorm and LANTM-SoftMax, and what the switches make of them: symbols in, symbols out."""
+    """The Lie access machine from symbols to symbols: embedding, layer and readout."""
 
     config: LantmConfig = eqx.field(static=True)
     embedding: Float[Array, "vocabulary embedding"]
@@ -141,7 +141,7 @@ class Lantm(Model):
     readout: Linear
 
     def __init__(self, config: LantmConfig, vocabulary: int, key: PRNGKeyArray):
-        keys = jax.random.split(key, 5)  # the layer takes the others
+        keys = jax.random.split(key, 5)  # the layer uses the other keys
         ranges = {part: config.weight_range if part in config.weight_range_of else None for part in _PARTS}
         self.config = config
         self.embedding = jax.random.normal(keys[0], (vocabulary, config.embedding))
@@ -156,7 +156,7 @@ class Lantm(Model):
 
     @property
     def parts(self) -> dict[str, PyTree]:
-        """The parameters, part by part."""
+        """The parameters by part."""
         controller = self.layer.controller
         assert isinstance(controller, LstmController)
         return {
@@ -169,7 +169,7 @@ class Lantm(Model):
         }
 
     def begin(self, batch_size: int, slots: int) -> Carried:
-        """The learnable start for every problem of a batch, with room for `slots` steps of writing, not more."""
+        """The learnable initial state for a batch, with memory for at most `slots` steps of writing."""
         return self.layer.begin_batch(batch_size, slots + self.layer.write_end)
 
     def run(
@@ -180,23 +180,23 @@ class Lantm(Model):
         backend: Backend = "auto",
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], Carried]:
-        """The controller's output at every step; the memory carried on starts at its oldest memory."""
+        """The controller's output at every step, and the carried state, with the memory compacted."""
         outputs, path = self.layer.run_given(self._given(inputs, schedule, backend), schedule, carried, backend, noise)
         return outputs, Carried(path.state, *compact(path.memory, path.window))
 
     def _given(
         self, inputs: Int[Array, "time batch"], schedule: Schedule, backend: Backend
     ) -> Float[Array, "time batch four_cells"]:
-        """The inputs' share of the controller's preactivations."""
+        """The contribution of the inputs to the controller's preactivations."""
         controller = self.layer.controller
         assert isinstance(controller, LstmController)
-        # Where most symbols occur more than once; with "scan" all of it can be differentiated twice.
+        # Pays off if most symbols occur more than once. The backend "scan" must be twice differentiable.
         if on_cpu() and self.embedding.shape[0] < inputs.size and backend != "scan":
             return look_up(controller.inputs(self.embedding), inputs, schedule.steps)
         return controller.inputs(self.embedding[inputs])
 
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
-        """The answer and what the heads did for it; read weights on request, since they grow with time^2."""
+        """The answer and the trace of the heads; read weights only on request, since they grow with time^2."""
         access = self.layer.access
         carried = self.begin(batch.inputs.shape[1], batch.write_capacity)
         schedule = Schedule(batch.steps, batch.writes, batch.turn)
@@ -213,13 +213,13 @@ class Lantm(Model):
             return visible(path.memory.strengths.shape[1], window, limit)
 
         keys, settled_on = ended.keys, None
-        if access.settle_reads:  # where they read is where the step has moved them from where the last one ended
+        if access.settle_reads:  # heads read at the key their step leads to, from where the last step ended
             first = jax.tree.map(
                 lambda before, ends: jnp.concatenate([before[None], ends[:-1]]), carried.state.position, ended
             )
             keys = access.move(understood, first).keys
             left = machinery.left(carried.window, times, schedule)
-            # One step at a time: all distances at once would be time * slots numbers.
+            # One step at a time: all distances at once would take time * slots numbers.
             settled_on = jax.lax.map(
                 lambda step: access.settled_on(step[0], path.memory, among(step[1])),
                 (keys[:, :, : access.read_heads], left),

@@ -1,4 +1,4 @@
-"""The machine as a layer: sequences of vectors in, sequences of vectors out, with a state that can be carried on."""
+"""`LieAccess`: the machine as a layer from vectors to vectors, with a state that can be carried over between calls."""
 
 from typing import Literal, NamedTuple
 
@@ -21,11 +21,11 @@ from lantm.machine.step_sums import linear
 from lantm.machine.weighting import InvNorm, Weighting
 
 Part = Literal["embedding", "controller", "heads", "output"]
-_INITIAL_STRENGTH_BIAS = -10.0  # the slot that is there before anything was written starts out faint
+_INITIAL_STRENGTH_BIAS = -10.0  # the initial memory starts with a small strength
 
 
 class Slot(eqx.Module):
-    """The learnable memory that is there before anything was written."""
+    """The learnable initial memory."""
 
     key: Float[Array, " raw_key"]
     vector: Float[Array, " width"]
@@ -42,7 +42,7 @@ class Start(eqx.Module):
 
 
 class LieAccessState(NamedTuple):
-    """What a layer carries on from one sequence to the next."""
+    """The state that a layer carries from one sequence to the next."""
 
     controller: PyTree
     reading: Float[Array, " reading"]
@@ -52,29 +52,29 @@ class LieAccessState(NamedTuple):
 
 
 class LieAccess(eqx.Module):
-    """A controller with heads that move through a key space by a Lie group's actions, and a memory there.
+    """A controller with a memory, and heads that move through the key space by a Lie group's actions.
 
-    A layer of a larger network, for one example; `jax.vmap` over examples runs as one batch.
+    A layer for a single example; `jax.vmap` over examples runs them as one batch.
 
         layer = LieAccess(inputs=8, cells=50, key=key)
         outputs, state = layer(xs)           # xs: time x 8, outputs: time x 50
-        outputs, state = layer(more, state)  # goes on where it was
+        outputs, state = layer(more, state)  # continues
 
-    The switches are those of `LantmConfig`, by the same names.
+    The switches are those of `LantmConfig`, with the same names.
     """
 
     access: Access = eqx.field(static=True)
     policy: Policy = eqx.field(static=True)
     write_end: bool = eqx.field(static=True)
     controller: Controller
-    heads: Linear  # from the controller's output to what it tells the heads
+    heads: Linear  # maps the controller's output to the emission
     start: Start
 
     def __init__(
         self,
         inputs: int,
         cells: int = 50,
-        geometry: Geometry = Translation(),  # noqa: B008 (it is immutable, as the weighting is)
+        geometry: Geometry = Translation(),  # noqa: B008 (immutable, as is the weighting)
         weighting: Weighting = InvNorm(),  # noqa: B008
         *,
         key: PRNGKeyArray,
@@ -103,10 +103,10 @@ class LieAccess(eqx.Module):
         forget_bias: float | None = None,
         state_range: float = 1.0,
     ):
-        """`controller` takes the place of the LSTM with `cells` cells."""
+        """`controller` replaces the LSTM with `cells` cells."""
         for name, size in (("inputs", inputs), ("cells", cells), ("memory_width", memory_width)):
             if size < 1:
-                raise LantmError(f"{name} is {size}: give a whole number from 1 on")
+                raise LantmError(f"{name} is {size}: give a whole number of at least 1")
         self.access = Access(
             geometry=geometry,
             weighting=weighting,
@@ -126,10 +126,10 @@ class LieAccess(eqx.Module):
         kind = CellKind(cell_bound, controller_overshoot, settle_cells)
         if controller is not None and kind != CellKind():
             raise LantmError(
-                "cell_bound, controller_overshoot and settle_cells are for the LSTM: "
-                "do the same in the step of your own controller"
+                "cell_bound, controller_overshoot and settle_cells apply to the LSTM: "
+                "implement them in the step of your own controller"
             )
-        # The first and the fourth key draw what a model around the layer adds: its embedding and its readout.
+        # The first and the fourth key are used by `Lantm` for its embedding and its readout.
         _, controller_key, heads_key, _, start_key = jax.random.split(key, 5)
         keys = iter(jax.random.split(start_key, 8))
 
@@ -169,22 +169,22 @@ class LieAccess(eqx.Module):
         writes: int | None = None,
         backend: Backend = "auto",
     ) -> tuple[Float[Array, "time size"], LieAccessState]:
-        """The controller's output at every step, and what is carried on.
+        """The controller's output at every step, and the new state.
 
-        Every step writes to the memory, or only the first `writes` steps, and with `write_end` one more. Without a
-        `memory_limit` the memory of the state has grown by what was written; with one, the state keeps its shape, as
-        `lax.scan` needs it.
+        Every step writes to the memory, or only the first `writes` steps (with `write_end` one more). Without a
+        `memory_limit` the memory in the state grows by what was written. With one, the state keeps its shape, as
+        `lax.scan` requires.
         """
         time = xs.shape[0]
         writes = time if writes is None else writes
         if not 0 <= writes <= time:
-            raise LantmError(f"writes is {writes}: there are {time} steps to write in")
+            raise LantmError(f"writes is {writes}: give a number from 0 to the number of steps, {time}")
         before = self.begin() if state is None else state
         slots = before.memory.strengths.shape[0]
         written = min(writes + self.write_end, time) * self.access.write_heads
         zero = jnp.zeros((), jnp.int32)
         used = zero + slots if before.remembered is None else before.remembered
-        # There is room for one step at least: the loop of no steps is compiled too.
+        # Room for at least one step, since the loop body is compiled even for zero steps.
         memory = _more_slots(before.memory, max(written, self.access.write_heads))
         small = State(before.reading, before.controller, before.heads)
         small, memory = jax.tree.map(lambda leaf: leaf[None], (small, memory))
@@ -199,7 +199,7 @@ class LieAccess(eqx.Module):
         )
 
     def begin(self) -> LieAccessState:
-        """The learnable initial state of one example."""
+        """The learnable initial state of a single example."""
         state, memory, window = jax.tree.map(lambda leaf: leaf[0] if leaf.ndim else leaf, self.begin_batch(1, 0))
         remembered = None
         if isinstance(self.policy, DropOldest):
@@ -208,7 +208,7 @@ class LieAccess(eqx.Module):
         return LieAccessState(state.controller, state.reading, state.position, memory, remembered)
 
     def begin_batch(self, batch_size: int, slots: int) -> Carried:
-        """The initial state of every example of a batch, with room for `slots` steps of writing, not more."""
+        """The initial state of a batch, with memory for at most `slots` steps of writing."""
         access, start = self.access, self.start
 
         def repeat(x: Array) -> Array:
@@ -233,7 +233,7 @@ class LieAccess(eqx.Module):
         return Carried(state, append(memory, slot, zero), Window(zero, zero + 1))
 
     def writing(self, schedule: Schedule) -> Schedule:
-        """The schedule with the steps in which this layer writes: the end of the input, if that is written, is one."""
+        """The schedule with the steps in which this layer writes, including the end of the input with `write_end`."""
         if not self.write_end:
             return schedule
         turn_at = None if schedule.turn_at is None else schedule.turn_at + 1
@@ -247,12 +247,12 @@ class LieAccess(eqx.Module):
         backend: Backend = "auto",
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch size"], Path]:
-        """The controller's output at every step of a batch, and what happened."""
+        """The controller's output at every step of a batch, and the path."""
         if not isinstance(self.controller, LstmController):
             if backend == "kernel":
-                raise LantmError("the kernels are for the LSTM controller: use the backend 'auto' or 'loops'")
+                raise LantmError("the kernels support only the LSTM controller: use the backend 'auto' or 'loops'")
             if noise is not None:
-                raise LantmError("noise is for the LSTM controller: a controller of one's own draws its own")
+                raise LantmError("noise applies to the LSTM controller: add it in your own controller instead")
             schedule = self.writing(schedule)
             return recur_with_controller(
                 self.access, self.policy, self.controller, self.heads, inputs, *carried, schedule
@@ -270,7 +270,7 @@ class LieAccess(eqx.Module):
         backend: Backend = "auto",
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], Path]:
-        """`run_batch` of an LSTM, from its inputs' share of the preactivations."""
+        """`run_batch` of an LSTM, given the inputs' contribution to the preactivations."""
         assert isinstance(self.controller, LstmController)
         schedule = self.writing(schedule)
         weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
@@ -290,10 +290,10 @@ class LieAccess(eqx.Module):
 
 
 def forgetting(memory_limit: int | None, memory_drop: int) -> Policy:
-    """The policy of a memory with a limit, or without one."""
+    """The policy for this memory limit; None means no limit."""
     return Grow() if memory_limit is None else DropOldest(memory_limit, memory_drop)
 
 
 def _more_slots(memory: Memory, room: int) -> Memory:
-    """The memory of one example with `room` more free slots at its end."""
+    """The memory of one example with `room` more free slots at the end."""
     return Memory(*(jnp.concatenate([field, jnp.zeros((room, *field.shape[1:]), field.dtype)]) for field in memory))

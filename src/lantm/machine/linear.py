@@ -1,4 +1,4 @@
-"""Linear layers, and the matrices of an LSTM: where their weights start."""
+"""Linear layers and LSTM matrices, with their initialisation."""
 
 import equinox as eqx
 import jax

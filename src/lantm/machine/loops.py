@@ -1,4 +1,4 @@
-"""Loops whose length is given at run time, and slices that stay slices when seeds are mapped over.
+"""Helpers for JAX loops with a dynamic number of steps, and slicing that stays efficient under `vmap` over seeds.
 
 JAX maps a slice at a position known only at run time by turning it into a gather or a scatter, since each of
 the mapped slices might be at a position of its own. Here all seeds run in step and the position is shared, so

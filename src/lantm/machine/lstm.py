@@ -1,4 +1,4 @@
-"""The baseline: a stack of LSTM layers that reads the input and then answers (section 4.1 of the paper)."""
+"""`LstmConfig` and `Lstm`: the baseline, a stack of LSTM layers that reads the input and then answers (section 4.1)."""
 
 import dataclasses
 from typing import Any
@@ -23,31 +23,31 @@ from lantm.records import drop_retired
 
 @dataclasses.dataclass(frozen=True)
 class LstmConfig(Config):
-    """The LSTM baseline. The defaults are the paper's for copy."""
+    """Settings of the LSTM baseline. The defaults are the paper's for copy."""
 
     layers: int = 4
     """Number of layers, each reading the one below."""
     cells: int = 256
     """Number of cells per layer."""
     embedding: int = 7
-    """Size of a symbol's embedding."""
+    """Size of the symbol embedding."""
     learn_start: bool = True
-    """Train the initial state; otherwise it stays as it was drawn."""
+    """Train the initial state; otherwise it keeps its random value."""
     weight_range: float | None = None
-    """Start all weights uniformly in +- this; by default +-1/sqrt(inputs)."""
+    """Initialise all weights uniformly in +- this; by default +-1/sqrt(inputs)."""
     forget_bias: float | None = None
-    """Start the forget gates' biases here; by default like the other weights."""
+    """Initial bias of the forget gates; by default initialised like the other weights."""
     state_range: float = 1.0
-    """Start the initial state uniformly in +- this."""
+    """Initialise the initial state uniformly in +- this."""
 
     def __post_init__(self) -> None:
         for name in ("layers", "cells", "embedding"):
             if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
 
     @staticmethod
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:
-        """The fields of a record that an older version may have written, as this version has them."""
+        """Converts the fields of a record written by an older version."""
         return drop_retired(values, LSTM_CONSTANTS, "machine")
 
     @property
@@ -56,7 +56,7 @@ class LstmConfig(Config):
         return "lstm"
 
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Lstm":
-        """A model with fresh weights."""
+        """A model with initial weights."""
         return Lstm(self, vocabulary, key)
 
 
@@ -107,16 +107,16 @@ class Lstm(Model):
 
     @property
     def parts(self) -> dict[str, PyTree]:
-        """The parameters, part by part."""
+        """The parameters by part."""
         return {"embedding": self.embedding, "layers": self.layers, "readout": self.readout, "start": self.start}
 
     @property
     def learns_start(self) -> bool:
-        """As the configuration says."""
+        """As configured by `learn_start`."""
         return self.config.learn_start
 
     def begin(self, batch_size: int, slots: int) -> CellState:
-        """The learnable start of every layer; an LSTM has no memory to make room in."""
+        """The learnable initial state of every layer; `slots` is unused, since there is no memory."""
         start = self.start if self.config.learn_start else jax.lax.stop_gradient(self.start)
         shape = (self.config.layers, batch_size, self.config.cells)
         return CellState(*(jnp.broadcast_to(part[:, None], shape) for part in (start.hidden, start.cell)))
@@ -141,7 +141,7 @@ class Lstm(Model):
 def _run_layers(
     layers: list[Layer], below: Float[Array, "time batch inputs"], carried: CellState, steps: Int[Array, ""]
 ) -> StackRun:
-    # A CPU starts a product at no cost: there, layers one after the other waste no product on zeros.
+    # On a CPU, launching a product costs nothing, so layers run one after the other, without products of zeros.
     how = _one_after_the_other if on_cpu() else _at_once
     return how(layers, below, carried, steps)
 

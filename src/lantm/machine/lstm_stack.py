@@ -1,4 +1,4 @@
-"""A stack of LSTM layers, forward and backward, as one loop for all layers.
+"""Forward and backward pass of a stack of LSTM layers, as one loop over all layers.
 
 Layer l does its step t in round t + l of the loop: by then the layer below has done that step, and the layer itself
 the one before. So all layers take a step in every round but the first and last few, and the products of all layers in a

@@ -1,8 +1,7 @@
-"""The memory: an append-only store of (address, vector, strength), and what happens when it is full.
+"""The memory: an append-only store of (address, vector, strength), and the policies for a full memory.
 
-A memory is written into slots one after the other and nothing is ever overwritten, so the memory of any
-earlier time is a window of the final one. The backward pass rests on this: it keeps one memory, not one
-per step (see `lantm.machine.recurrence`).
+Memories are written into consecutive slots and never overwritten, so the memory at any earlier time is a window of the
+final one. The backward pass relies on this: it keeps one memory, not one per step (see `lantm.machine.recurrence`).
 """
 
 import abc
@@ -17,7 +16,7 @@ from lantm.errors import LantmError
 
 
 class Memory(NamedTuple):
-    """What is stored. A problem's memories lie side by side, so that a reading is a product of its own matrix."""
+    """The stored memories. Each problem's slots are contiguous, so a reading is a matrix product per problem."""
 
     addresses: Float[Array, "batch slots key"]
     vectors: Float[Array, "batch slots width"]
@@ -25,7 +24,7 @@ class Memory(NamedTuple):
 
 
 class Window(NamedTuple):
-    """Which slots hold memories that are still remembered: first <= slot < end."""
+    """The range of slots that are still remembered: first <= slot < end."""
 
     first: Int[Array, ""]
     end: Int[Array, ""]
@@ -41,39 +40,39 @@ def append(memory: Memory, new: Memory, at: Int[Array, ""]) -> Memory:
 def visible(slots: int, window: Window, limit: Int[Array, "batch"]) -> Bool[Array, "batch slots"]:
     """Which slots each problem of a batch can read.
 
-    `limit` is the slot where the problem's own writing ended: problems of different lengths share a batch.
+    `limit` is the slot where the problem's own writing ended, since problems of a batch differ in length.
     """
     slot = jnp.arange(slots)
     return (slot >= window.first) & (slot < jnp.minimum(window.end, limit)[:, None])
 
 
 def compact(memory: Memory, window: Window) -> tuple[Memory, Window]:
-    """Moves the window to the front, so that the slots behind it are free for further writing."""
+    """Moves the window to the front, so that the slots after it are free."""
     rolled = Memory(*(jnp.roll(field, -window.first, axis=1) for field in memory))
     return rolled, Window(jnp.zeros_like(window.first), window.end - window.first)
 
 
 class Policy(eqx.Module):
-    """What is forgotten when."""
+    """Which memories are kept."""
 
     @abc.abstractmethod
     def window(self, start: Window, written: Int[Array, "*times"]) -> Window:
-        """What is still remembered of a memory with window `start` after `written` more slots were written."""
+        """The window of a memory with initial window `start` after `written` more slots were written."""
 
 
 class Grow(Policy):
-    """Nothing is ever forgotten: for problems with an end (the sequence tasks and programs)."""
+    """Nothing is forgotten: for problems of finite length (sequence tasks and programs)."""
 
     def window(self, start: Window, written: Int[Array, "*times"]) -> Window:
         return Window(jnp.broadcast_to(start.first, jnp.shape(written)), start.end + written)
 
 
 LARGEST_MEMORY = 2**31 - 1
-"""The most memories that can be counted: programs are compiled with 32 bits."""
+"""The largest possible number of memories: slot numbers are 32-bit integers."""
 
 
 class DropOldest(Policy):
-    """A memory filled to `limit` loses its `drop` oldest vectors: for continuous use (language modelling)."""
+    """When the memory reaches `limit`, the `drop` oldest are forgotten: for continuous use (language modelling)."""
 
     limit: int = 100
     drop: int = 60
@@ -81,8 +80,8 @@ class DropOldest(Policy):
     def __check_init__(self) -> None:
         if not 0 < self.drop <= self.limit:
             raise LantmError(
-                f"a memory of {self.limit} cannot drop its oldest {self.drop}: "
-                "give 0 < drop <= limit (the paper's are 60 and 100)"
+                f"memory_limit is {self.limit} and memory_drop is {self.drop}: "
+                "give 0 < memory_drop <= memory_limit (the paper's are 60 and 100)"
             )
         if self.limit > LARGEST_MEMORY:
             raise LantmError(f"memory_limit is {self.limit}: give a whole number up to {LARGEST_MEMORY:,}")

@@ -1,4 +1,4 @@
-"""What all models have in common: symbols in, a distribution over symbols out, at every step."""
+"""`Model`, the base class of all models: symbols in, logits out at every step; also `Config`, `Trace` and `Output`."""
 
 import abc
 import dataclasses
@@ -19,13 +19,13 @@ from lantm.machine.state import Noise, Schedule
 ModelName = Literal[
     "lantm-invnorm", "lantm-softmax", "lantm", "lstm", "ram", "ram-tape", "ntm", "tape-rnn", "transformer"
 ]
-"""The names of all models; `lantm` is a Lie access machine with a weighting that is not the paper's."""
+"""The names of all models; `lantm` is a Lie access machine with a custom weighting."""
 
 
 class Trace(NamedTuple):
     """What the heads of a Lie access machine did; read heads come before write heads."""
 
-    keys: Float[Array, "time batch heads key"]  # where they read and wrote, before any settled
+    keys: Float[Array, "time batch heads key"]  # where they read and wrote, before settling
     actions: Float[Array, "time batch heads action"]
     key_gates: Float[Array, "time batch heads"]
     action_gates: Float[Array, "time batch heads"]
@@ -34,13 +34,13 @@ class Trace(NamedTuple):
     readings: Float[Array, "time batch reading"]
     memory: Memory
     writes: Int[Array, " batch"]  # the number of steps that wrote to a problem's memory
-    windows: Window  # which slots each reading could see
+    windows: Window  # the slots visible to each reading
     read_weights: Float[Array, "time batch read_heads slots"] | None  # on request: time * slots numbers
-    settled_on: Int[Array, "time batch read_heads"] | None  # its slot, -1 for none; of machines that settle
+    settled_on: Int[Array, "time batch read_heads"] | None  # slots, -1 for none; only for machines that settle
 
 
 class Output(NamedTuple):
-    """What a model answers, and how it came to it (a model without memory has no trace)."""
+    """Logits, and the trace of the heads (None for a model without heads in a key space)."""
 
     logits: Float[Array, "time batch vocabulary"]
     trace: Trace | None
@@ -48,7 +48,7 @@ class Output(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Config(abc.ABC):
-    """Sizes and switches of a model; each field is a flag and a key of JSON."""
+    """Sizes and switches of a model; each field is a flag and a JSON key."""
 
     @property
     @abc.abstractmethod
@@ -57,18 +57,18 @@ class Config(abc.ABC):
 
     @abc.abstractmethod
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Model":
-        """A model with fresh weights."""
+        """A model with initial weights."""
 
     def kept_per_step(self, steps: int, learning: bool) -> int:
-        """The numbers that a run of so many steps keeps for each, besides the outputs of the model's matrices."""
+        """Numbers per step that a run keeps in memory, besides the outputs of the model's matrices."""
         return 0
 
 
 class Model(eqx.Module):
-    """A machine that reads symbols and answers with symbols.
+    """A model that reads symbols and answers with symbols.
 
-    `begin`, `run` and `readout` are for continuous use: a text is run piece by piece, and what `run`
-    returns is carried on. A call on a batch of problems does all three.
+    `begin`, `run` and `readout` are for continuous use: a text is run piece by piece, with the state returned by `run`
+    passed on to the next. Calling the model on a batch of problems combines all three.
     """
 
     config: eqx.AbstractVar[Any]
@@ -76,12 +76,12 @@ class Model(eqx.Module):
 
     @property
     def learns_start(self) -> bool:
-        """Whether the initial state is trained too."""
+        """Whether the initial state is trained."""
         return True
 
     @abc.abstractmethod
     def begin(self, batch_size: int, slots: int) -> PyTree:
-        """What the machine starts with: controller, heads and a memory with room for `slots` writes."""
+        """The initial state: controller, heads, and a memory with room for `slots` writes."""
 
     @abc.abstractmethod
     def run(
@@ -92,11 +92,11 @@ class Model(eqx.Module):
         backend: Backend = "auto",
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], PyTree]:
-        """The controller's output at every step, and what is carried on."""
+        """The controller's output at every step, and the final state."""
 
     @abc.abstractmethod
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
-        """The answer with its trace, from the code that trains."""
+        """The answer with its trace, computed by the code used in training."""
 
     def features(
         self, batch: Batch, backend: Backend = "auto", noise: Noise | None = None
@@ -112,11 +112,11 @@ class Model(eqx.Module):
 
 
 def refuse_kernels_and_noise(name: ModelName, backend: Backend, noise: Noise | None) -> None:
-    """A `LantmError` if a model that has neither is asked for one."""
+    """Raises a `LantmError` if kernels or noise are requested from a model that supports neither."""
     if backend == "kernel":
         raise LantmError(f"{name} has no kernels: use the backend 'auto' or 'loops'")
     if noise is not None:
-        raise LantmError(f"{name} learns without noise: leave out noise")
+        raise LantmError(f"{name} does not support noise: leave out noise")
 
 
 def parameter_count(model: Model) -> int:

@@ -1,4 +1,4 @@
-"""Configurations written by older versions: what became of the fields that there are no more."""
+"""Compatibility: converts machine configurations that were written by older versions."""
 
 from collections.abc import Mapping
 from typing import Any

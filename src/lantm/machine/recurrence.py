@@ -1,4 +1,4 @@
-"""The recurrence: a controller and its heads, step after step, forward and backward.
+"""The recurrence of controller and heads, differentiable and independent of the backend (loops or kernels).
 
 Plain `lax.scan` autodiff would save the whole memory at every step, time^2 numbers. But a memory is only
 ever appended to, so each step saw a window of the final one. The backward pass here therefore saves the
@@ -25,10 +25,10 @@ from lantm.machine import by_kernels, by_loops
 from lantm.machine.access import Access
 from lantm.machine.backend import Backend, choose_kernels
 from lantm.machine.controller import CellKind
+from lantm.machine.first_order import first_order_only
 from lantm.machine.folding import SHARED, foldable
 from lantm.machine.loops import get_row
 from lantm.machine.memory import Memory, Policy, Window
-from lantm.machine.once import once
 from lantm.machine.reference import recur_by_scan
 from lantm.machine.state import Machinery, Path, Pulled, Schedule, State, Weights, weights_gradient
 from lantm.machine.step_sums import Rows, summed_over_steps
@@ -113,7 +113,9 @@ def _recur(machinery: Machinery, *arguments: Any) -> Path:
 
 def _recur_forward(machinery: Machinery, *arguments: Any) -> tuple[Path, Any]:
     # JAX says of every argument whether it is differentiated; here all of them are treated alike.
-    given = jax.tree.map(lambda leaf: once(leaf.value), arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed"))
+    given = jax.tree.map(
+        lambda leaf: first_order_only(leaf.value), arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed")
+    )
     return _run(machinery, *given)
 
 

@@ -1,4 +1,4 @@
-"""The recurrence by plain `lax.scan` and autodiff: for controllers of one's own, and for second derivatives.
+"""The reference recurrence, by `lax.scan` and autodiff: for custom controllers, second derivatives and tests.
 
 The fast one is tested against it. It saves the whole memory at every step, runs to the end of its arrays however few
 steps are asked for, and is as plain as it can be.

@@ -1,4 +1,4 @@
-"""Read heads that settle on the memory they stand next to, so that errors of their steps do not add up.
+"""Settling: snaps a read head to the memory it is closest to, so that small step errors do not accumulate.
 
 After its reading, a read head that is less than a third as far from one memory as from every other is put on the
 address of that memory, and its next step begins there. The rule compares distances with distances: it needs no unit

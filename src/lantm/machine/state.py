@@ -1,4 +1,4 @@
-"""What goes into a recurrence and what comes out of it, whoever computes it."""
+"""Data types of the recurrence, shared by all implementations: weights, state, schedule, saved path, cotangents."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from lantm.machine.memory import Memory, Policy, Window
 
 
 class Weights(NamedTuple):
-    """The trained matrices inside the loop; the input's share of the preactivation comes from outside."""
+    """The trained matrices used inside the loop; the input's contribution to the preactivations is computed outside."""
 
     recurrent: Float[Array, "reading_and_cells four_cells"]
     heads: Float[Array, "cells emission"]
@@ -25,7 +25,7 @@ def weights_gradient(
     preactivations: Float[Array, "time batch four_cells"],
     emissions: Float[Array, "rows batch emission"],
 ) -> Weights:
-    """From what went into the products of every step, and the cotangents of what came out of them."""
+    """The gradients of `Weights`, from the inputs of all matrix products and the cotangents of their outputs."""
     return Weights(
         recurrent=jnp.einsum("tbi,tbj->ij", joined, preactivations),
         heads=jnp.einsum("tbi,tbj->ij", hidden, emissions),
@@ -34,37 +34,38 @@ def weights_gradient(
 
 
 class State(NamedTuple):
-    """The small state that is carried from step to step, beside the memory."""
+    """The small state carried from step to step, besides the memory."""
 
     reading: Float[Array, "*time batch reading"]
-    controller: Any  # of an LSTM a `CellState`, of a controller of one's own whatever it carries
+    controller: Any  # `CellState` for the LSTM, otherwise the custom controller's state
     position: Position
 
 
 class Schedule(NamedTuple):
-    """How long to run, given at run time."""
+    """The number of steps, given at run time."""
 
     steps: Int[Array, ""]
-    writes: Int[Array, " batch"]  # in its first `writes` steps, a problem writes to its memory
-    turn_at: Int[Array, ""] | None = None  # where no problem writes any more, if known; at least all of `writes`
+    writes: Int[Array, " batch"]  # a problem writes to its memory in its first `writes` steps
+    turn_at: Int[Array, ""] | None = None  # the step after which no problem writes, if known; >= all of `writes`
 
     @property
     def turn(self) -> Int[Array, ""]:
-        """The step from which on no problem writes; what a short one writes before it, it never sees."""
+        """The step from which on no problem writes. What a shorter problem writes between its `writes` and it is
+        masked."""
         return jnp.max(self.writes) if self.turn_at is None else self.turn_at
 
 
 class Noise(NamedTuple):
-    """What is added to the controller's preactivations while it learns, so that it learns to be clear about them."""
+    """Gaussian noise on the controller's preactivations in training, which makes its decisions robust."""
 
     key: PRNGKeyArray
-    scale: float  # the standard deviation
+    scale: float  # standard deviation
 
 
 class Path(NamedTuple):
-    """What happened: the small states after every step, and what the machine ended with."""
+    """The saved path of a run: the small states after every step, and the final state."""
 
-    states: State  # with a leading axis of time; rows from `steps` on are zero
+    states: State  # with a leading time axis; rows from `steps` on are zero
     emissions: Float[Array, "time batch emission"]
     state: State
     memory: Memory
@@ -72,7 +73,7 @@ class Path(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What a batch of problems carries on from one run to the next."""
+    """The state of a batch, carried from one run to the next."""
 
     state: State
     memory: Memory
@@ -80,7 +81,7 @@ class Carried(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """The cotangents that a backward pass finds; those of the weights follow from the first two."""
+    """The cotangents computed by a backward pass; those of the weights are computed from the first two."""
 
     preactivations: Float[Array, "time batch four_cells"]
     emissions: Float[Array, "time batch emission"]
@@ -89,25 +90,25 @@ class Pulled(NamedTuple):
 
 
 class Machinery(NamedTuple):
-    """What is the same for every run of a machine: how its heads work, what its memory forgets, and what runs it."""
+    """The static part of a machine: addressing, memory policy, cell kind, and the kernels that run it."""
 
     access: Access
     policy: Policy
     cell: CellKind = CellKind()
-    kernels: Kernels | None = None  # otherwise the loops
+    kernels: Kernels | None = None  # None: loops
 
     def slot(self, start: Window, step: Int[Array, "*steps"]) -> Int[Array, "*steps"]:
-        """The first slot that is written in a step."""
+        """The first slot written in a step."""
         return start.end + self.access.write_heads * step
 
     def seen(self, start: Window, step: Int[Array, "*steps"], schedule: Schedule) -> Window:
-        """What a step's reading can see; the step after the last sees what is left in the end."""
+        """The window visible to a step's reading; for the step after the last, the final window."""
         if self.access.read_sees_write:
             return self.left(start, step, schedule)
         return self.policy.window(start, self.access.write_heads * jnp.minimum(step, schedule.turn))
 
     def left(self, start: Window, step: Int[Array, "*steps"], schedule: Schedule) -> Window:
-        """What is remembered after a step, with what it has written."""
+        """The window after a step, including what it wrote."""
         return self.policy.window(start, self.access.write_heads * jnp.minimum(step + 1, schedule.turn))
 
     def limit(self, start: Window, schedule: Schedule) -> Int[Array, " batch"]:

@@ -1,7 +1,7 @@
-"""Products and sums over the steps of a run: on a CPU of those that were run, not of all that there is room for.
+"""Linear layers, embedding lookups and weight gradients over the steps of a run; on a CPU without its padding.
 
 A GPU does all at once in less time than it takes to begin several, and so does a CPU with few steps. On a CPU with a
-C++ compiler, compiled code does it (`lantm.machine.kernel.on_cpu`); otherwise loops do it in chunks.
+C++ compiler, compiled code does it (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from lantm.devices import on_cpu
 from lantm.machine.backend import cpu_kernels
-from lantm.machine.kernel import on_cpu as compiled
+from lantm.machine.first_order import first_order_only
+from lantm.machine.kernel import cpu_calls as compiled
 from lantm.machine.loops import get_slices, put_slices
-from lantm.machine.once import once
 
 Sum = TypeVar("Sum")
 
@@ -107,7 +107,7 @@ def linear(
 
 
 def _linear(weight: Array, bias: Array, rows: Array, steps: Array) -> tuple[Array, tuple[Array, Array, Array]]:
-    weight, bias, rows = map(once, (weight, bias, rows))
+    weight, bias, rows = map(first_order_only, (weight, bias, rows))
     return linear(weight, bias, rows, steps), (weight, rows, steps)
 
 
@@ -151,7 +151,7 @@ def look_up(
 
 
 def _look_up(table: Array, symbols: Array, steps: Array) -> tuple[Array, tuple[Array, Array, Array]]:
-    table = once(table)
+    table = first_order_only(table)
     return look_up(table, symbols, steps), (table, symbols, steps)
 
 

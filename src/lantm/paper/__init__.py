@@ -1,4 +1,4 @@
-"""The paper: its machines and recipes as presets, its figures, and how it counts parameters."""
+"""The paper: its machines and recipes as presets, its published scores, and its way of counting parameters."""
 
 from lantm.paper.accounting import Account, account
 from lantm.paper.presets import MODELS, PAPER_MODELS, RECIPES, make_experiment, preset, settings_of

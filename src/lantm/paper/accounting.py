@@ -1,4 +1,4 @@
-"""The number of parameters of a model, in our count and in the paper's.
+"""Parameter counts of a model, in our count and in the paper's.
 
 Besides ours, the paper counts three duplicates that carry no information: a second bias of every LSTM layer, a second
 embedding table, and an unused weight beside every learnable initial value. With them our counts are the paper's exactly

@@ -1,4 +1,4 @@
-"""What is shown to people: tables of scores, and problems worked out."""
+"""Presentation of results: tables, worked problems, diagnoses, plots and HTML pages."""
 
 from lantm.report.comparison import comparison_table
 from lantm.report.tables import perplexity_table, plain_table, score_table

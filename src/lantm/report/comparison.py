@@ -1,4 +1,4 @@
-"""Ours beside the paper's, cell by cell."""
+"""The printed table of a study: our scores beside the paper's (the comparison itself: `grids/comparison.py`)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Why a machine is right or wrong, in sentences that are computed from a recording.
+"""Explains in sentences, from a recording, why a machine answers right or wrong.
 
 Three things are examined: how the read head moves through the memories, whether it settles on them and how far its line
 deviates from theirs; how sharply it reads; and whether gates that should be closed or open leak.

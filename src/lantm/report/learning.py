@@ -1,4 +1,4 @@
-"""Learning curves of all seeds, from the history of a run, reduced to a few hundred points."""
+"""Learning curves of all seeds, downsampled to a few hundred points."""
 
 from typing import Any
 

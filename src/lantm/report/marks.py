@@ -1,4 +1,4 @@
-"""Marks that figures and pages share."""
+"""How plots and pages display a symbol."""
 
 from lantm.tasks import Source, Task
 

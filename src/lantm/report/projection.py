@@ -1,4 +1,4 @@
-"""How key spaces are drawn in the plane.
+"""Projection of key spaces to the plane, for drawing.
 
 A geometry of one dimension is drawn over time, one of two dimensions as its plane, one with a rim (a disk, a map of a
 sphere) inside that rim. More dimensions are projected onto the two principal directions of the keys. To draw a geometry

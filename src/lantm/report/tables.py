@@ -1,4 +1,4 @@
-"""Rows of scores and perplexities as tables for people."""
+"""Plain-text tables of scores and perplexities."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A problem worked out by a machine, in the paper's layout (appendix, figures of double and addition).
+"""A worked problem in the paper's layout (appendix, figures of double and addition).
 
     problem
       423

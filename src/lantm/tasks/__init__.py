@@ -1,4 +1,4 @@
-"""What machines are trained on: problems generated on the device, and texts read piece by piece.
+"""Tasks and texts: generated problems, and texts read piece by piece.
 
 >>> import jax
 >>> task = make_task("copy")

@@ -1,4 +1,4 @@
-"""The arithmetic tasks: numbers digit by digit, the lowest (least significant) digit first (section 4.1)."""
+"""The arithmetic tasks (section 4.1): addition and doubling, least significant digit first."""
 
 import decimal
 import functools
@@ -24,8 +24,8 @@ class NumberTask(SizedTask):
     A number is uniform in [0, 10^k) for k digits, so its digits are independent and uniform. (The appendix
     of the paper writes [0, 10^k], but 10^k has k + 1 digits.)
 
-    We take the paper's vocabulary of 14 as ten digits, three markers and one unused symbol, which its
-    parameter counts require; `unused_symbols=0` leaves that one out.
+    The paper's vocabulary of 14 is taken as ten digits, three markers and one unused symbol, which its parameter counts
+    require; `unused_symbols=0` omits the unused one.
     """
 
     data_symbols: ClassVar[int] = 10
@@ -34,12 +34,12 @@ class NumberTask(SizedTask):
 
     @property
     def lowest_first(self) -> bool:
-        """Whether the lowest digit comes first, as in the paper."""
+        """Whether the least significant digit comes first, as in the paper."""
         return True
 
     @final
     def show(self, names: Sequence[str]) -> str:
-        """The number with its highest digit first and without leading zeros."""
+        """The number with its most significant digit first and without leading zeros."""
         digits = reversed(names) if self.lowest_first else names
         return "".join(digits).lstrip("0") or "0" * bool(names)
 
@@ -58,8 +58,8 @@ class Double(NumberTask):
     >>> Double().expected("829")
     '1658'
 
-    In the second paper the highest digit comes first: with `highest_first`, 829 is written `8 2 9`, and 1658 is written
-    `1 6 5 8`. The task's name is then `double[highest_first=true]`.
+    In the second paper the most significant digit comes first: with `highest_first`, 829 is written `8 2 9`, and 1658
+    is written `1 6 5 8`. The task's name is then `double[highest_first=true]`.
     """
 
     name: ClassVar[str] = "double"
@@ -68,7 +68,7 @@ class Double(NumberTask):
 
     @property
     def lowest_first(self) -> bool:
-        """As chosen."""
+        """As set by `highest_first`."""
         return not self.highest_first
 
     def input_size(self, length: Count) -> Count:
@@ -76,7 +76,7 @@ class Double(NumberTask):
         return length
 
     def output_size(self, length: Count) -> Count:
-        """One digit more."""
+        """One more digit."""
         return length + 1
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input+1"]:
@@ -101,7 +101,7 @@ class Double(NumberTask):
         return plain_sum(number, number)
 
     def hard_draws(self) -> Mapping[str, HardDraw]:
-        """The numbers of `lantm.tasks.hard_numbers`, and patterns of digits."""
+        """The numbers of `lantm.tasks.hard_numbers`, and digit patterns."""
         numbers = {name: functools.partial(self._draw_number, number) for name, number in NUMBERS.items()}
         return {**numbers, **self.pattern_draws()}
 
@@ -130,7 +130,7 @@ class Addition(NumberTask):
         return 2 * length
 
     def output_size(self, length: Count) -> Count:
-        """One digit more than x or y has."""
+        """One more digit than x or y has."""
         return length + 1
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input//2+1"]:
@@ -165,7 +165,7 @@ class Addition(NumberTask):
 
 
 def _turned(digits: Int[Array, " digits"], size: Int[Array, ""]) -> Int[Array, " digits"]:
-    """The first `size` digits in the other order; what follows them can be anything."""
+    """The first `size` digits reversed; the remaining values are arbitrary."""
     return jnp.take(digits, size - 1 - jnp.arange(digits.size), mode="clip")
 
 
@@ -183,8 +183,8 @@ Run = tuple[Bool[Array, " runs"], Bool[Array, " runs"]]
 def add_digits(x: Int[Array, " digits"], y: Int[Array, " digits"]) -> Int[Array, " digits+1"]:
     """The sum of two numbers given by their digits, least significant first.
 
-    Carries are computed by carry-lookahead, in a number of rounds logarithmic in the number of digits: a run
-    of digits generates a carry, or propagates a carry that enters it, and two adjacent runs compose.
+    Carries are computed by carry-lookahead, in a number of rounds logarithmic in the number of digits: a run of digits
+    generates a carry, or propagates an incoming one, and two adjacent runs compose.
 
     >>> add_digits(jnp.array([4, 9, 0]), jnp.array([3, 2, 4])).tolist()
     [7, 1, 5, 0]
@@ -202,7 +202,7 @@ def add_digits(x: Int[Array, " digits"], y: Int[Array, " digits"]) -> Int[Array,
 
 
 def plain_sum(x: str, y: str) -> str:
-    """The sum of two numbers written as text, which may have more digits than Python's `int` reads.
+    """The sum of two numbers given as text, which may have more digits than Python's `int` accepts.
 
     >>> plain_sum("9" * 5000, "1") == "1" + "0" * 5000
     True

@@ -1,4 +1,4 @@
-"""What a task has to provide: problems as batches of symbols over time."""
+"""`Task`: the contract of a task, which generates problems as batches of symbols over time."""
 
 import abc
 import dataclasses
@@ -15,25 +15,25 @@ from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.tasks.lengths import Length, Lengths
 
-# A length, or a number of symbols that follows from one: a Python integer where it decides the shape of
-# an array, a traced integer inside compiled code.
+# A length, or a number of symbols computed from one: a Python integer if it determines the shape of an array, a traced
+# integer inside compiled code.
 Count = TypeVar("Count", int, Int[Array, ""])
 AnyTask = TypeVar("AnyTask", bound="Task")
 HardKind: TypeAlias = str | Int[Array, ""]
-"""A kind of hard problems: its name, or its index among `Task.hard_kinds`, which may be traced."""
+"""A kind of hard problems: its name, or its index in `Task.hard_kinds`, which may be traced."""
 
-LONGEST = 1_000_000  # symbols or digits of a problem: what is longer is refused at once
-NOTHING = -1  # where a problem has no symbol: after its end, where problems of a length differ in size
+LONGEST = 1_000_000  # maximum number of symbols or digits of a problem
+NOTHING = -1  # padding after the end of a problem, for tasks whose problems of one length differ in size
 
 
 class Task(eqx.Module):
-    """A kind of problem: sequences of symbols in, sequences of symbols out, at any length.
+    """A kind of problem: symbol sequences in, symbol sequences out, at any length.
 
-    A task defines its symbols and its problems of a given length. If sizes depend on the length alone,
-    `SizedTask` does most of it; derive from `SequenceTask` or `NumberTask`, which also define the symbols.
+    A task defines its symbols and its problems of a given length. If sizes depend on the length alone, `SizedTask` does
+    most of the work; derive from `SequenceTask` or `NumberTask`, which also define the symbols.
 
-    A task is frozen and compared by its fields, all of them static: it can be a static argument of a
-    compiled function.
+    A task is frozen and compared by its fields, all of which are static, so it can be a static argument of a compiled
+    function.
 
     The symbols are `data_symbols` symbols of data, numbered from 0, then `<s>` (start), `</s>` (end of
     input), `<e>` (end of output), and then `unused_symbols` that never occur.
@@ -41,15 +41,15 @@ class Task(eqx.Module):
 
     name: eqx.AbstractClassVar[str]
     alphabet: eqx.AbstractClassVar[str]
-    """The characters that represent the data symbols; symbols beyond its end are shown by number."""
+    """The characters that represent the data symbols; symbols beyond its end are displayed by number."""
     end_name: ClassVar[str] = "<e>"
-    """How the end of output is shown."""
+    """How the end of output is displayed."""
     usual_scales: ClassVar[tuple[int, ...]] = (1, 2, 4)
-    """The multiples of the training lengths to test at by default."""
+    """The default scales to test at, as multiples of the training lengths."""
     longest_length: ClassVar[int] = LONGEST
     """The largest length of a problem."""
 
-    # What your own task defines; each of the three properties may be a field.
+    # What a task has to define; each of the three properties may be a field.
 
     @property
     @abc.abstractmethod
@@ -68,36 +68,37 @@ class Task(eqx.Module):
 
     @abc.abstractmethod
     def steps(self, length: Count) -> Count:
-        """The number of time steps that is enough for every problem of a length."""
+        """An upper bound on the number of time steps of problems of a length."""
 
     @abc.abstractmethod
     def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
-        """Random problems, all of one length or each of its own.
+        """Random problems, all of one length or of individual lengths.
 
-        No length may exceed `capacity_length`. Shapes depend on `batch_size` and `capacity_length` only, so
-        one compiled function serves all lengths. With JAX's default random number generator (threefry) a
-        problem depends on the key, its index in the batch and its length, not on `capacity_length` or
-        `batch_size`.
+        No length may exceed `capacity_length`. Shapes depend only on `batch_size` and `capacity_length`, so one
+        compiled function serves all lengths. With JAX's default random number generator (threefry), a problem depends
+        on the key, its index in the batch and its length, not on `capacity_length` or `batch_size`.
         """
 
     @property
     def hard_kinds(self) -> tuple[str, ...]:
-        """The names of the kinds of hard problems: those that people try and that random problems hardly ever are."""
+        """The names of the kinds of hard problems: structured ones that random sampling hardly ever produces."""
         return ()
 
     def sample_hard(
         self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int, kind: HardKind | None = None
     ) -> Batch:
-        """Hard problems, like `sample`: each of a random kind (see `draw_kinds`), or all of the given one.
+        """Hard problems, with the arguments of `sample`: each of a random kind (see `draw_kinds`), or all of the given
+        one.
 
-        A task without `hard_kinds` gives ordinary problems.
+        A task without `hard_kinds` returns random problems.
         """
         self.draw_kinds(key, batch_size, kind)
         return self.sample(key, batch_size, length, capacity_length)
 
     @abc.abstractmethod
     def encode(self, text: str) -> Batch:
-        """A batch of the one problem written in `text`, at its exact length; raises a `LantmError` if it is not one."""
+        """A batch of the single problem written in `text`, at its exact length; raises a `LantmError` if it is
+        invalid."""
 
     @abc.abstractmethod
     def expected(self, text: str) -> str:
@@ -105,10 +106,10 @@ class Task(eqx.Module):
 
     @abc.abstractmethod
     def show(self, names: Sequence[str]) -> str:
-        """The answer as a person would write it, from the names of its symbols in the order of time."""
+        """The answer as text, given the names of its symbols in order of time."""
 
     def written(self, names: Sequence[str]) -> str:
-        """The problem as a person would write it for `encode`, from the names of its input symbols in order of time."""
+        """The problem as text for `encode`, given the names of its input symbols in order of time."""
         return "".join(names)
 
     # Symbols.
@@ -122,7 +123,7 @@ class Task(eqx.Module):
     @final
     @property
     def end_of_input(self) -> int:
-        """The symbol `</s>`, repeated while the answer is given."""
+        """The symbol `</s>`, which is the input at every step of the answer."""
         return self.data_symbols + 1
 
     @final
@@ -139,7 +140,7 @@ class Task(eqx.Module):
 
     @final
     def symbol_name(self, symbol: int) -> str:
-        """A symbol as it is displayed: a character, a marker, or its number in angle brackets."""
+        """The displayed form of a symbol: a character, a marker, or its number in angle brackets."""
         markers = {self.start: "<s>", self.end_of_input: "</s>", self.end_of_output: self.end_name}
         if 0 <= symbol < min(self.data_symbols, len(self.alphabet)):
             return self.alphabet[symbol]
@@ -169,10 +170,10 @@ class Task(eqx.Module):
             raise LantmError(f"{self.name} has fixed lengths: make train_lengths a field of its class") from error
 
     def lengths_at(self, scale: int) -> Lengths:
-        """The lengths to test at: scale 1 is the training range, scale 2 the paper's 2x range just above it.
+        """The lengths to test at: scale 1 is the training range, scale 2 the paper's 2x range directly above it.
 
-        From scale 3 on it is the single length `scale` times the longest training length, as in the paper's
-        tests at 4x, 5x and 8x.
+        From scale 3 on it is the single length `scale` times the longest training length, as in the paper's tests at
+        4x, 5x and 8x.
         """
         trained = self.train_lengths
         if scale < 1:
@@ -185,7 +186,7 @@ class Task(eqx.Module):
 
     @final
     def capacity(self, longest: int) -> int:
-        """The number of time steps of arrays with room for problems up to the length `longest`."""
+        """The number of time steps of arrays for problems up to the length `longest`."""
         return self.steps(longest)
 
     # Problems.
@@ -194,7 +195,7 @@ class Task(eqx.Module):
     def draw_kinds(
         self, key: PRNGKeyArray, batch_size: int, kind: HardKind | None = None
     ) -> Int[Array, " {batch_size}"]:
-        """The kind of each problem that `sample_hard` draws by the same key, as an index of `hard_kinds`."""
+        """The kind of each problem that `sample_hard` draws with the same key, as an index into `hard_kinds`."""
         if isinstance(kind, jax.Array):
             return jnp.full((batch_size,), kind, "int32")
         if kind is not None:
@@ -208,13 +209,13 @@ class Task(eqx.Module):
 
     @final
     def decode_answer(self, symbols: Iterable[SupportsInt]) -> str:
-        """An answer as a person would write it, up to the first `<e>`; other markers are displayed.
+        """An answer as text, up to the first `<e>`; other markers are displayed.
 
-        Two different answers can have the same text (leading zeros of a number are dropped): score symbols.
+        Different answers can have the same text, since leading zeros of a number are dropped; scores compare symbols.
         """
         end = self.end_of_output
         answer = list(itertools.takewhile(lambda symbol: symbol != end, map(int, symbols)))
-        names = {symbol: self.symbol_name(symbol) for symbol in set(answer)}  # of a long answer, each name once
+        names = {symbol: self.symbol_name(symbol) for symbol in set(answer)}  # one call per distinct symbol
         return self.show([names[symbol] for symbol in answer])
 
     @final
@@ -226,7 +227,7 @@ class Task(eqx.Module):
         output_size: Int[Array, ""],
         capacity: int,
     ) -> tuple[Int[Array, " {capacity}"], Int[Array, " {capacity}"], Bool[Array, " {capacity}"]]:
-        """Inputs, targets and mask of one problem over time; what follows the input and the output is ignored."""
+        """Inputs, targets and mask of one problem over time; symbols beyond the given sizes are ignored."""
         at = jnp.arange(capacity) - 1 - input_size  # index into the answer; negative while the input is read
         read = jnp.pad(symbols, (1, capacity - 1 - symbols.size)).at[0].set(self.start)
         inputs = jnp.where(at < 0, read, self.end_of_input)
@@ -236,7 +237,7 @@ class Task(eqx.Module):
 
 
 def hard_keys(key: PRNGKeyArray, batch_size: int) -> tuple[Key[Array, " {batch_size}"], Key[Array, " {batch_size}"]]:
-    """The keys that choose the kind of each hard problem, and those that draw the problems."""
+    """The keys that select the kind of each hard problem, and those that draw the problems."""
     keys = jax.vmap(jax.random.split)(jax.random.split(key, batch_size))
     return keys[:, 0], keys[:, 1]
 

@@ -1,4 +1,4 @@
-"""A text in three files: training, validation and test.
+"""`Corpus`: reads a text from three files (training, validation, test), such as the Penn Treebank.
 
 The Penn Treebank is not part of this package. Its standard files with 10,000 words, `ptb.train.txt`, `ptb.valid.txt`
 and `ptb.test.txt`, are in the folder `data` of Tomas Mikolov's "simple examples" for recurrent language models
@@ -18,24 +18,24 @@ from lantm.errors import LantmError
 END = "<eos>"
 """The word at the end of every line."""
 UNKNOWN = "<unk>"
-"""The word that replaces every word that is not in the vocabulary."""
+"""The word that replaces words outside the vocabulary."""
 
 LARGEST_TEXT = 2**30
-"""The most bytes of a file of a text: twice the largest that is usual for words, WikiText-103."""
+"""The maximum size of a text file in bytes: twice that of WikiText-103."""
 
 Part = Literal["train", "valid", "test"]
 PARTS: tuple[Part, ...] = ("train", "valid", "test")
 _ENDINGS = (".txt", ".tokens")
 _WANTED = (
-    "train.txt, valid.txt and test.txt, or the same with a name in front (the Penn Treebank's are ptb.train.txt, "
+    "train.txt, valid.txt and test.txt, optionally with a common prefix (the Penn Treebank's are ptb.train.txt, "
     "ptb.valid.txt and ptb.test.txt)"
 )
 
 
 class Corpus(NamedTuple):
-    """The three parts of a text; every word is its index in the vocabulary."""
+    """The three parts of a text; words are indices into the vocabulary."""
 
-    words: tuple[str, ...]  # the vocabulary, the most frequent first
+    words: tuple[str, ...]  # the vocabulary, most frequent first
     train: Int[np.ndarray, " train"]
     valid: Int[np.ndarray, " valid"]
     test: Int[np.ndarray, " test"]
@@ -54,17 +54,17 @@ class Corpus(NamedTuple):
         return digest.hexdigest()
 
     def part(self, name: Part) -> Int[np.ndarray, " tokens"]:
-        """The indices of the words of one part."""
+        """The word indices of one part."""
         return {"train": self.train, "valid": self.valid, "test": self.test}[name]
 
     def check_columns(self, batch_size: int) -> None:
-        """Raises a `LantmError` if a part is too short to be read in so many columns."""
+        """Raises a `LantmError` if a part has fewer words than columns."""
         shortest = min(PARTS, key=lambda part: len(self.part(part)))
         if (words := len(self.part(shortest))) < batch_size:
-            raise LantmError(f"the {shortest} text has {words} words, not even one for each of {batch_size} columns")
+            raise LantmError(f"the {shortest} text has {words} words, fewer than the {batch_size} columns")
 
     def facts(self) -> dict[str, int]:
-        """The number of words; line ends count as words, as usual."""
+        """Vocabulary size, and the number of words and unknown words per part; line ends count as words."""
         unknown = self.words.index(UNKNOWN)
         return {
             "vocabulary": len(self.words),
@@ -80,7 +80,7 @@ def read_corpus(folder: pathlib.Path, vocabulary: int = 10_000) -> Corpus:
     `vocabulary` including `<eos>` and `<unk>`.
     """
     if vocabulary < 3:
-        raise LantmError(f"vocabulary is {vocabulary}: give a whole number from 3 on, since {END} and {UNKNOWN} count")
+        raise LantmError(f"vocabulary is {vocabulary}: give a whole number of at least 3, as {END} and {UNKNOWN} count")
     files = {part: _find(folder, part) for part in PARTS}
     texts = {part: _read(path) for part, path in files.items()}
     counts = Counter(texts["train"])
@@ -92,7 +92,7 @@ def read_corpus(folder: pathlib.Path, vocabulary: int = 10_000) -> Corpus:
     for part, text in texts.items():
         if known.isdisjoint(text):
             raise LantmError(
-                f"{files[part]} has no word of the vocabulary, which is that of {files['train'].name}: "
+                f"{files[part]} has no word of the vocabulary of {files['train'].name}: "
                 "the three files have to be parts of one text"
             )
     return Corpus(
@@ -104,14 +104,14 @@ def read_corpus(folder: pathlib.Path, vocabulary: int = 10_000) -> Corpus:
 def _find(folder: pathlib.Path, part: str) -> pathlib.Path:
     """The file of a part of the text."""
     if not folder.is_dir():
-        raise LantmError(f"there is no folder {folder}: give one that holds {_WANTED}")
+        raise LantmError(f"there is no folder {folder}: give a folder with {_WANTED}")
     found = sorted(
         path
         for path in folder.iterdir()
         if path.suffix in _ENDINGS and (path.stem == part or path.stem.endswith(f".{part}"))
     )
     if not found:
-        raise LantmError(f"{folder} has no {part}.txt: it has to hold {_WANTED}")
+        raise LantmError(f"{folder} has no {part}.txt: it needs {_WANTED}")
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
         raise LantmError(f"{folder} has several texts ({names}): give a folder with one file for each part")
@@ -120,7 +120,7 @@ def _find(folder: pathlib.Path, part: str) -> pathlib.Path:
 
 def _read(path: pathlib.Path) -> list[str]:
     """The words of a file, with `<eos>` at the end of every line."""
-    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe waits for a writer, a device may have no end
+    if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe or device might not end
         raise LantmError(f"{path} is a pipe or a device, not a file: copy the text into a file")
     try:
         if (size := path.stat().st_size) > LARGEST_TEXT:
@@ -130,8 +130,8 @@ def _read(path: pathlib.Path) -> list[str]:
         raise LantmError(f"{path} is not UTF-8 text (at byte {error.start}): convert it first") from error
     except OSError as error:
         raise LantmError(f"cannot read {path}: {error.strerror}") from error
-    if "\0" in text:  # no word ends at one: a file full of them would be one word
-        raise LantmError(f"{path} is no text: it has zero bytes, the first at character {text.index(chr(0))}")
+    if "\0" in text:
+        raise LantmError(f"{path} is not text: it has zero bytes, the first at character {text.index(chr(0))}")
     lines = text.split("\n")
     if not lines[-1].strip():  # nothing follows the last line break
         lines.pop()

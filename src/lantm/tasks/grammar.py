@@ -1,7 +1,7 @@
-"""The six kinds of programs that machines learn to execute, as templates that generate, parse and evaluate them.
+"""The six kinds of Python programs that machines execute, as templates that generate, parse and evaluate them.
 
-The same templates generate programs and parse them, so every generated program can be parsed. Text from a person is
-compared with the templates token by token; nothing is ever executed.
+The same templates generate and parse programs, so every generated program can be parsed. Text from a user is matched
+with the templates token by token, and never executed.
 """
 
 import itertools
@@ -13,20 +13,20 @@ from typing import Any, NamedTuple
 from lantm.errors import LantmError
 
 MOST_DIGITS = 7
-"""The most digits of an operand: the answer of a loop over operands of seven digits still fits 32 bits."""
+"""The maximum number of digits of an operand: then the answers of loops fit into 32 bits."""
 
 VARIABLES = "abcdefghij"
-LONGEST_PROGRAM = 1000  # characters that a person may write, blanks included
+LONGEST_PROGRAM = 1000  # maximum characters of a typed program, including blanks
 
 # Loop counts and small factors are at most this many times the number of digits.
 SMALL = 4
 
 
 class Template(NamedTuple):
-    """One way to write a kind of program.
+    """One form of a kind of program.
 
-    In its text, `{a}` to `{d}` are operands, `{n}` is a small number and `{v}` a variable; `;` ends a line. Its value
-    is a function of these numbers that works for integers and for arrays of integers.
+    In `text`, `{a}` to `{d}` are operands, `{n}` is a small number and `{v}` a variable; `;` ends a line. `value`
+    computes the result from these numbers, which may be integers or arrays of integers.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Template(NamedTuple):
 
     @property
     def literals(self) -> list[str]:
-        """The text around the slots: one piece more than there are slots."""
+        """The text around the slots: one part more than there are slots."""
         return re.split(r"\{\w\}", self.text)
 
 
@@ -67,7 +67,7 @@ the vocabulary that the paper's parameter counts require."""
 
 
 def largest(digits: int) -> dict[str, int]:
-    """The largest value of each slot, for operands of so many digits; the smallest is 1."""
+    """The largest value of each slot, for operands of this many digits; the smallest is 1."""
     return {**dict.fromkeys("abcd", 10**digits - 1), "n": SMALL * digits}
 
 
@@ -77,21 +77,21 @@ def longest_text(template: Template, digits: int) -> int:
 
 
 def longest_answer(template: Template, digits: int) -> int:
-    """The number of characters of the longest answer, without its end: values are monotone, so corners are enough."""
+    """The number of characters of the longest answer, without its end; values are monotone, so corners suffice."""
     names, most = zip(*largest(digits).items(), strict=True)
     corners = itertools.product(*((1, number) for number in most))
     return max(len(str(int(template.value(**dict(zip(names, corner, strict=True)))))) for corner in corners)
 
 
 class Program(NamedTuple):
-    """A program that was parsed."""
+    """A parsed program."""
 
     template: Template
     filling: Mapping[str, str]
 
     @property
     def text(self) -> str:
-        """The text that the machine reads: without extra blanks, lines ended by `;`."""
+        """The text that the machine reads: without extra blanks, with lines ended by `;`."""
         return self.template.text.format(**self.filling)
 
     @property
@@ -101,7 +101,7 @@ class Program(NamedTuple):
 
 
 def to_python(text: str) -> str:
-    """The program as Python source: every `;` becomes the end of a line.
+    """The program as Python source, with line breaks instead of `;`.
 
     >>> print(to_python("b=1398;for x in range(10):b-=6843;print(b)"))
     b=1398
@@ -112,9 +112,9 @@ def to_python(text: str) -> str:
 
 
 def understand(text: str, kinds: tuple[str, ...] = KINDS) -> Program:
-    """The program parsed from `text`; raises a `LantmError` that says what is not in the grammar.
+    """Parses a program; raises a `LantmError` that says where the text leaves the grammar.
 
-    Blanks are ignored, lines end at `;` or at a line break, and `print(1+2)` is the same as `print((1+2))`.
+    Blanks are ignored, lines end at `;` or a line break, and `print(1+2)` is the same as `print((1+2))`.
 
     >>> understand("print((14 * 5608))").answer
     78512
@@ -153,7 +153,7 @@ _TOKEN = re.compile(r"\{\w\}|[0-9]+|[A-Za-z_][A-Za-z_0-9]*|[-+]=|\n|\S")
 
 
 def _tokens(text: str) -> list[str]:
-    """Numbers, words and signs; a line break is a `;`, except after a colon."""
+    """Numbers, words and signs; a line break becomes `;`, except after a colon."""
     found = _TOKEN.findall(text.strip().removesuffix(";"))
     tokens: list[str] = []
     for token in found:
@@ -166,7 +166,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _with_parentheses(tokens: list[str]) -> list[str]:
-    """The tokens of `print((1+2))`, if given those of `print(1+2)`."""
+    """The tokens of `print((1+2))` if given those of `print(1+2)`, otherwise unchanged."""
     at = tokens.index("print") if "print" in tokens else len(tokens)
     inside = tokens[at + 2 : -1]
     if tokens[at + 1 : at + 2] == ["("] and tokens[-1] == ")" and len(inside) > 1 and inside[0] != "(":
@@ -175,7 +175,7 @@ def _with_parentheses(tokens: list[str]) -> list[str]:
 
 
 def _fits(want: str, token: str, filling: dict[str, str]) -> bool:
-    """Whether a token matches a template's; a slot is filled, and has to have the same value if it comes again."""
+    """Whether a token matches a template token; a slot is filled, and must have the same value when it is repeated."""
     if not want.startswith("{"):
         return want == token
     name = want[1]
@@ -209,7 +209,8 @@ def _example(kind: str) -> str:
 
 
 def choices(kinds: tuple[str, ...]) -> Iterator[int]:
-    """Indices of templates, repeated so that a uniform draw gives every kind and every form of a kind equally often."""
+    """Indices of templates, repeated so that a uniform draw gives all kinds, and all forms of a kind, equal
+    probability."""
     for kind in kinds:
         forms = [number for number, template in enumerate(TEMPLATES) if template.kind == kind]
         yield from forms * (2 // len(forms))

@@ -1,6 +1,6 @@
-"""Hard numbers: digits that people try and that random numbers hardly ever have, such as those of long carries.
+"""Hard problems for arithmetic: structured operands that random sampling hardly ever produces, such as long carries.
 
-Digits are least significant first. `length` digits are used, of `room` in the array; as in `Task.sample`, a problem
+Digits are least significant first. `length` digits of the array of size `room` are used; as in `Task.sample`, a problem
 does not depend on the room.
 """
 
@@ -35,7 +35,7 @@ def fours_and_fives(key: PRNGKeyArray, length: Int[Array, ""], room: int) -> Int
 
 
 def leading_zeros(key: PRNGKeyArray, length: Int[Array, ""], room: int) -> Int[Array, " {room}"]:
-    """`8 2 0 0`: a number of at most half as many digits, and of at least one."""
+    """`8 2 0 0`: a number with at most half as many digits, and at least one."""
     key, size_key = jax.random.split(key)
     size = jax.random.randint(size_key, (), 1, jnp.maximum(length // 2, 1) + 1)
     return jnp.where(jnp.arange(room) < size, _random(key, room), 0)
@@ -58,14 +58,14 @@ NUMBERS: dict[str, Callable[[PRNGKeyArray, Int[Array, ""], int], Number]] = {
     "leading zeros": leading_zeros,
     "trailing zeros": trailing_zeros,
 }
-"""Single numbers by the names of the kinds of hard problems."""
+"""Single numbers by kind of hard problem."""
 
-# Pairs to add. A place where the two digits sum to 9 passes a carry on, one with 10 or more makes a carry, and one with
-# less ends it. Random digits pass it on in one of ten places.
+# Pairs to add. A position whose digits sum to 9 propagates a carry, one with 10 or more generates a carry, and one with
+# less absorbs it. Random digits propagate a carry in one position of ten.
 
 
 def carry_chain(key: PRNGKeyArray, length: Int[Array, ""], room: int) -> tuple[Number, Number]:
-    """4713 + 5287: one place makes a carry and all above it pass it on; three times of four it is the lowest place."""
+    """4713 + 5287: one position generates a carry and all above propagate it; usually (3 in 4) it is the lowest one."""
     key, lowest_key, place_key, sum_key = jax.random.split(key, 4)
     place = jax.random.randint(place_key, (), 0, length)
     place = jnp.where(jax.random.bernoulli(lowest_key, 0.75), 0, place)
@@ -74,12 +74,12 @@ def carry_chain(key: PRNGKeyArray, length: Int[Array, ""], room: int) -> tuple[N
 
 
 def sums_of_nine(key: PRNGKeyArray, length: Int[Array, ""], room: int) -> tuple[Number, Number]:
-    """4713 + 5286: every place would pass a carry on, but there is none."""
+    """4713 + 5286: every position would propagate a carry, but there is none."""
     return _summing_to(key, jnp.full((room,), 9, "int32"))
 
 
 def runs_of_carries(key: PRNGKeyArray, length: Int[Array, ""], room: int) -> tuple[Number, Number]:
-    """Runs of places that make a carry, pass it on or end it."""
+    """Runs of positions that generate, propagate or absorb a carry."""
     key, run_key, kind_key, low_key, high_key = jax.random.split(key, 5)
     kind = jax.random.randint(kind_key, (room,), 0, 3, dtype="int32")[run_numbers(run_key, length, room)]
     low = jax.random.randint(low_key, (room,), 0, 9, dtype="int32")
@@ -151,7 +151,7 @@ PAIRS: dict[str, Pair] = {
     "short and long": short_and_long,
     "round numbers": round_numbers,
 }
-"""Pairs of numbers by the names of the kinds of hard problems; either may come first."""
+"""Pairs of numbers by kind of hard problem; either may come first."""
 
 
 def _random(key: PRNGKeyArray, room: int) -> Int[Array, " {room}"]:
@@ -159,6 +159,6 @@ def _random(key: PRNGKeyArray, room: int) -> Int[Array, " {room}"]:
 
 
 def _summing_to(key: PRNGKeyArray, sums: Int[Array, " room"]) -> tuple[Number, Number]:
-    """Pairs of digits with the given sums, from 0 to 18, all equally likely."""
+    """Uniformly random pairs of digits with the given sums (0 to 18)."""
     x = jax.random.randint(key, sums.shape, jnp.maximum(sums - 9, 0), jnp.minimum(sums, 9) + 1, dtype="int32")
     return x, sums - x

@@ -1,4 +1,4 @@
-"""The lengths that problems of a task are drawn from."""
+"""`Lengths`: the range of lengths from which problems are drawn."""
 
 import dataclasses
 from typing import TypeAlias
@@ -10,14 +10,14 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from lantm.errors import LantmError
 
 Length: TypeAlias = int | Int[Array, ""] | Int[Array, " batch"]
-"""The one length of all problems of a batch, or a length for each."""
+"""One length for all problems of a batch, or one per problem."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Lengths:
     """The lengths `smallest`, `smallest + stride`, ... up to and including `largest`.
 
-    Every length is a multiple of the stride: bigramFlip counted in symbols has stride 2.
+    All lengths are multiples of the stride; bigramFlip, with lengths in symbols, has stride 2.
 
     >>> Lengths(2, 32, stride=2).count
     16
@@ -47,18 +47,18 @@ class Lengths:
         return (self.largest - self.smallest) // self.stride + 1
 
     def sample(self, key: PRNGKeyArray, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
-        """A length drawn uniformly from the shortest `share` of the lengths; by default from all of them."""
+        """A length drawn uniformly from the shortest fraction `share` of the lengths; by default from all of them."""
         return self.sample_to(key, self.longest(share))
 
     def sample_to(self, key: PRNGKeyArray, longest: Int[Array, ""]) -> Int[Array, ""]:
-        """A length drawn uniformly from those up to and including `longest`, which is one of them."""
+        """A length drawn uniformly from those up to `longest`, which must be one of them."""
         count = (longest - self.smallest) // self.stride + 1
         return self.smallest + self.stride * jax.random.randint(key, (), 0, count, dtype="int32")
 
     def longest(self, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
-        """The longest of the shortest `share` of the lengths."""
+        """The longest of the shortest fraction `share` of the lengths."""
         return self.smallest + self.stride * (self._first(share) - 1)
 
     def _first(self, share: float | Float[Array, ""]) -> Int[Array, ""]:
-        """The number of lengths in a share of them, at least one."""
+        """The number of lengths in a fraction of them, at least one."""
         return jnp.clip(jnp.ceil(self.count * jnp.asarray(share)), 1, self.count).astype("int32")

@@ -1,7 +1,8 @@
-"""repeatCopy and prioritySort of the second paper: their inputs hold numbers as marks (docs/second-paper.md).
+"""The tasks repeatCopy and prioritySort of the second paper, whose inputs contain numbers in unary
+(docs/second-paper.md).
 
-One mark per unit. The mark is `<s>`, as in the authors' program: a problem begins with one more mark than its first
-number has.
+One mark per unit. The mark is `<s>`, as in the authors' program, so a problem starts with one mark more than its first
+number.
 """
 
 import dataclasses
@@ -25,18 +26,18 @@ from lantm.tasks.permutation import SequenceTask
 from lantm.tasks.sized import HardDraw
 
 Order = Callable[[PRNGKeyArray, Int[Array, ""], int], Int[Array, " most"]]
-"""Draws the priorities of as many values as the length says, of `most` in the array."""
+"""Draws the priorities of `length` values, in an array of size `most`."""
 
 
 def any_order(key: PRNGKeyArray, length: Int[Array, ""], most: int) -> Int[Array, " {most}"]:
-    """A random permutation of 0 to length - 1; it does not depend on `most`."""
+    """A random permutation of 0 to length - 1, independent of `most`."""
     last = 2**31 - 1
     drawn = jnp.where(jnp.arange(most) < length, jax.random.randint(key, (most,), 0, last, dtype="int32"), last)
     return jnp.argsort(jnp.argsort(drawn, stable=True)).astype("int32")
 
 
 def in_order(key: PRNGKeyArray, length: Int[Array, ""], most: int) -> Int[Array, " {most}"]:
-    """0 1 2 3 4: nothing is to be sorted."""
+    """0 1 2 3 4: already sorted."""
     return jnp.arange(most)
 
 
@@ -62,7 +63,7 @@ ORDERS: dict[str, Order] = {
     "rotated": rotated,
     "neighbours exchanged": neighbours_exchanged,
 }
-"""Orders of priorities by the names of the kinds of hard problems."""
+"""Orders of priorities by kind of hard problem."""
 
 
 class RepeatCopy(SequenceTask):
@@ -71,8 +72,8 @@ class RepeatCopy(SequenceTask):
     >>> RepeatCopy().expected("3:ab")
     'ababab'
 
-    The machine reads `<s> <s> <s> <s> a b`: `<s>`, which begins every problem, and N marks. So scales are those of the
-    number of repetitions: 1 to 5 in training, 6 to 10 at 2x, 20 at 4x.
+    The machine reads `<s> <s> <s> <s> a b`: the initial `<s>` and N marks. Scales are scales of the number of
+    repetitions: 1 to 5 in training, 6 to 10 at 2x, 20 at 4x.
     """
 
     name: ClassVar[str] = "repeatCopy"
@@ -89,7 +90,7 @@ class RepeatCopy(SequenceTask):
         return length + self.text_size
 
     def output_size(self, length: Count) -> Count:
-        """The text as often as there are marks."""
+        """The text once per mark."""
         return length * self.text_size
 
     def draw(self, key: PRNGKeyArray, length: Int[Array, ""], room: int) -> Int[Array, " {room}"]:
@@ -97,16 +98,16 @@ class RepeatCopy(SequenceTask):
         return self._draw_text(any_symbols, key, length, room)
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " output"]:
-        """The text, again and again."""
+        """The text, repeated."""
         most = symbols.size - self.text_size
         return jnp.take(symbols, length + jnp.arange(most * self.text_size) % self.text_size, mode="clip")
 
     def hard_draws(self) -> Mapping[str, HardDraw]:
-        """Texts with the patterns of all sequences."""
+        """Texts with the patterns for sequences."""
         return {name: functools.partial(self._draw_text, pattern) for name, pattern in PATTERNS.items()}
 
     def encode(self, text: str) -> Batch:
-        """A batch of the one problem written as "3:hello"; its text may have any size."""
+        """A batch of the single problem written as "3:hello"; its text may have any size."""
         _, repeated = self._split(text)
         return SequenceTask.encode(dataclasses.replace(self, text_size=len(repeated)), text)
 
@@ -116,7 +117,7 @@ class RepeatCopy(SequenceTask):
         return [self.start] * times + self.read_characters(repeated)
 
     def expected(self, text: str) -> str:
-        """The text, so many times."""
+        """The text, repeated."""
         times, repeated = self._split(text)
         return times * repeated
 
@@ -127,12 +128,11 @@ class RepeatCopy(SequenceTask):
         return f"{times}:{''.join(names[times:])}"
 
     def _split(self, text: str) -> tuple[int, str]:
-        """How many times, and what, of a text such as "3:hello"."""
+        """The count and the text in a text such as "3:hello"."""
         found = re.fullmatch(r"\s*([0-9]{1,7}):(.+)", text, re.DOTALL)
         if not found or not int(found[1]):
             raise LantmError(
-                f"repeatCopy cannot read {reprlib.repr(text)}: write how many times, from 1 on, and a text, "
-                "as in '3:hello'"
+                f"repeatCopy cannot read {reprlib.repr(text)}: write a count of at least 1, and a text, as in '3:hello'"
             )
         times, repeated = int(found[1]), found[2]
         if times > self.longest_length or times * len(repeated) > LONGEST:
@@ -156,12 +156,12 @@ class PrioritySort(SequenceTask):
     >>> PrioritySort().expected("2:c 0:a 1:b")
     'abc'
 
-    The machine reads `<s> <s> <s> c a <s> b`: `<s>`, which begins every problem, two marks and c, no mark and a, one
-    mark and b. The length is the number k of values, whose priorities are 0 to k - 1 in random order.
+    The machine reads `<s> <s> <s> c a <s> b`: the initial `<s>`, two marks and c, no mark and a, one mark and b. The
+    length is the number k of values; their priorities are 0 to k - 1 in random order.
     """
 
     name: ClassVar[str] = "prioritySort"
-    longest_length: ClassVar[int] = 1000  # of which the marks are half a million
+    longest_length: ClassVar[int] = 1000  # these have half a million marks
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 10))
 
     def input_size(self, length: Count) -> Count:
@@ -177,7 +177,7 @@ class PrioritySort(SequenceTask):
         return self._draw_pairs(any_symbols, any_order, key, length, room)
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
-        """Every value at the place that the marks before it say."""
+        """Every value at the position given by the marks before it."""
         is_value = (symbols != self.start) & (jnp.arange(symbols.size) < self.input_size(length))
         marks = jnp.cumsum(symbols == self.start)
         at_last_value = jax.lax.cummax(jnp.where(is_value, marks, 0))
@@ -186,13 +186,13 @@ class PrioritySort(SequenceTask):
         return jnp.zeros_like(symbols).at[places].set(symbols, mode="drop")
 
     def hard_draws(self) -> Mapping[str, HardDraw]:
-        """Special orders of random values, and values with the patterns of all sequences in random order."""
+        """Special orders of random values, and patterned values in random order."""
         orders = {name: functools.partial(self._draw_pairs, any_symbols, order) for name, order in ORDERS.items()}
         patterns = {name: functools.partial(self._draw_pairs, one, any_order) for name, one in PATTERNS.items()}
         return {**orders, **patterns}
 
     def read(self, text: str) -> list[int]:
-        """Of every pair the marks and the value."""
+        """The marks and the value of every pair."""
         pairs = self._pairs(text)
         values = self.read_characters("".join(value for _, value in pairs))
         return [
@@ -202,7 +202,7 @@ class PrioritySort(SequenceTask):
         ]
 
     def expected(self, text: str) -> str:
-        """The values, sorted."""
+        """The values sorted by priority."""
         return "".join(value for _, value in sorted(self._pairs(text)))
 
     def written(self, names: Sequence[str]) -> str:
@@ -217,11 +217,11 @@ class PrioritySort(SequenceTask):
         return " ".join(pairs)
 
     def _pairs(self, text: str) -> list[tuple[int, str]]:
-        """Priority and value of each pair of a text such as "2:c 0:a 1:b"."""
+        """The priority and the value of each pair in a text such as "2:c 0:a 1:b"."""
         if not re.fullmatch(r"([0-9]{1,4}:. )*[0-9]{1,4}:.", text, re.DOTALL):
             raise LantmError(
-                f"prioritySort cannot read {reprlib.repr(text)}: write a priority and a value of one character each "
-                "time, as in '2:c 0:a 1:b'"
+                f"prioritySort cannot read {reprlib.repr(text)}: write pairs of a priority and a character, "
+                "as in '2:c 0:a 1:b'"
             )
         pairs = [(int(priority), value) for priority, value in re.findall(r"([0-9]+):(.)(?: |$)", text, re.DOTALL)]
         if len(pairs) > self.longest_length:

@@ -1,7 +1,7 @@
-"""Hard sequences: patterns that people try and that random symbols hardly ever show.
+"""Hard problems for sequences: structured inputs that random sampling hardly ever produces.
 
-Every function draws the symbols of one problem. `size` symbols are used, of `room` in the array, and there are
-`symbols` different ones. As in `Task.sample`, a problem does not depend on the room.
+Every function draws the symbols of one problem. `size` symbols of the array of size `room` are used, out of `symbols`
+different ones. As in `Task.sample`, a problem does not depend on the room.
 """
 
 import functools
@@ -17,7 +17,7 @@ LONGEST_WORD = 8
 
 
 def any_symbols(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int) -> Int[Array, " {room}"]:
-    """No pattern: independent and uniform symbols, as in random problems."""
+    """No pattern: independent, uniform symbols, as in random problems."""
     return jax.random.randint(key, (room,), 0, symbols, dtype="int32")
 
 
@@ -27,7 +27,7 @@ def one_symbol(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int)
 
 
 def one_differs(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int) -> Int[Array, " {room}"]:
-    """`a a a b a a`; every other time the first symbol or the last differs."""
+    """`a a a b a a`; with probability 1/2 the first or the last symbol differs."""
     key, inner_key, at_edge_key, edge_key = jax.random.split(key, 4)
     usual, other = _different(key, 2, symbols)
     inner = jax.random.randint(inner_key, (), 0, size, dtype="int32")
@@ -39,7 +39,7 @@ def one_differs(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int
 def few_symbols(
     key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int, fewest: int, most: int
 ) -> Int[Array, " {room}"]:
-    """`a b b a c b`: at most so many different symbols in random order."""
+    """`a b b a c b`: `fewest` to `most` different symbols in random order."""
     key, number_key, order_key = jax.random.split(key, 3)
     number = jax.random.randint(number_key, (), fewest, most + 1, dtype="int32")
     return _different(key, most, symbols)[jax.random.randint(order_key, (room,), 0, number, dtype="int32")]
@@ -51,7 +51,7 @@ def alternating(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int
 
 
 def repeated_word(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int) -> Int[Array, " {room}"]:
-    """`a b c a b c`: a random word of 2 to 8 symbols, again and again."""
+    """`a b c a b c`: a random word of 2 to 8 symbols, repeated."""
     key, period_key = jax.random.split(key)
     period = jax.random.randint(period_key, (), 2, LONGEST_WORD + 1, dtype="int32")
     return jax.random.randint(key, (LONGEST_WORD,), 0, symbols, dtype="int32")[jnp.arange(room) % period]
@@ -70,7 +70,7 @@ def runs(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int) -> In
 
 
 def consecutive(key: PRNGKeyArray, size: Int[Array, ""], room: int, symbols: int) -> Int[Array, " {room}"]:
-    """`a b c d e f` or `f e d c b a`: in the order of the alphabet, which starts again at its end."""
+    """`a b c d e f` or `f e d c b a`: in alphabetical order, cyclically."""
     key, order_key = jax.random.split(key)
     step = jnp.where(jax.random.bernoulli(order_key), 1, -1)
     return (jax.random.randint(key, (), 0, symbols, dtype="int32") + step * jnp.arange(room)) % symbols
@@ -87,11 +87,11 @@ PATTERNS: dict[str, Pattern] = {
     "runs": runs,
     "consecutive": consecutive,
 }
-"""Patterns by the names of the kinds of hard problems."""
+"""Patterns by kind of hard problem."""
 
 
 def run_numbers(key: PRNGKeyArray, size: Int[Array, ""], room: int) -> Int[Array, " {room}"]:
-    """The number of the run that each place belongs to, such as 0 0 0 1 2 2.
+    """The number of the run that each position belongs to, such as 0 0 0 1 2 2.
 
     The mean length of runs is 2 to `size`, uniform in its logarithm, so that long problems have long runs too.
     """
@@ -102,5 +102,5 @@ def run_numbers(key: PRNGKeyArray, size: Int[Array, ""], room: int) -> Int[Array
 
 
 def _different(key: PRNGKeyArray, number: int, symbols: int) -> Int[Array, " {number}"]:
-    """Different symbols in random order, all equally likely; some are equal only if there are fewer than `number`."""
+    """Uniformly random different symbols; repeated only if there are fewer than `number`."""
     return jnp.resize(jax.random.permutation(key, jnp.arange(symbols, dtype="int32")), (number,))

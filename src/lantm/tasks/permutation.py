@@ -1,4 +1,4 @@
-"""The permutation tasks: the output holds the symbols of the input in another order (section 4.1)."""
+"""The permutation tasks (section 4.1), such as copy and reverse: the output is a permutation of the input."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, final
@@ -13,14 +13,14 @@ from lantm.tasks.lengths import Lengths
 from lantm.tasks.sized import HardDraw, SizedTask
 
 PRINTABLE_ASCII = "".join(map(chr, range(ord(" "), ord("~") + 1)))
-GREEK_LETTERS = "αβγδεζηθκλμξπρστφχψωΓΔΘΛΞΠΣΦΨΩ"  # those unlike Latin letters
+GREEK_LETTERS = "αβγδεζηθκλμξπρστφχψωΓΔΘΛΞΠΣΦΨΩ"  # those that differ from Latin letters
 
 
 class SequenceTask(SizedTask):
     """A task on sequences of characters: text in, text out.
 
-    We take the paper's vocabulary of 128 as 125 data symbols and three markers, which its parameter counts
-    require; `data_symbols=128` is the other interpretation, with a vocabulary of 131.
+    The paper's vocabulary of 128 is taken as 125 data symbols and three markers, which its parameter counts require;
+    `data_symbols=128` is the other interpretation, with a vocabulary of 131.
     """
 
     data_symbols: int = eqx.field(static=True, default=125)
@@ -28,19 +28,19 @@ class SequenceTask(SizedTask):
     alphabet: ClassVar[str] = PRINTABLE_ASCII + GREEK_LETTERS
 
     def input_size(self, length: Count) -> Count:
-        """One symbol for each unit of length, unless a task says otherwise."""
+        """One symbol per unit of length by default."""
         return length
 
     def output_size(self, length: Count) -> Count:
-        """As many symbols as in the input, unless a task says otherwise."""
+        """As many symbols as the input by default."""
         return self.input_size(length)
 
     def hard_draws(self) -> Mapping[str, HardDraw]:
-        """Patterns of symbols, unless a task says otherwise."""
+        """Patterns of symbols by default."""
         return self.pattern_draws()
 
     def read(self, text: str) -> list[int]:
-        """The symbol of each character, unless a task says otherwise."""
+        """The symbol of each character by default."""
         return self.read_characters(text)
 
     @final
@@ -102,8 +102,8 @@ class BigramFlip(SequenceTask):
     >>> BigramFlip().expected("abcd")
     'badc'
 
-    We take the paper's lengths 2 to 32 as numbers of symbols, so they are even; with `unit="bigrams"`
-    lengths count bigrams, and inputs have twice as many symbols.
+    The paper's lengths 2 to 32 are taken as numbers of symbols, so they are even; with `unit="bigrams"` lengths count
+    bigrams, and inputs have twice as many symbols.
     """
 
     name: ClassVar[str] = "bigramFlip"
@@ -131,31 +131,31 @@ class BigramFlip(SequenceTask):
         return length if self.unit == "symbols" else 2 * length
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
-        """The input with the two symbols of every bigram exchanged."""
+        """The input with the two symbols of every bigram swapped."""
         return symbols.reshape(-1, 2)[:, ::-1].reshape(-1)
 
     def expected(self, text: str) -> str:
-        """The text with the two characters of every bigram exchanged."""
+        """The text with the two characters of every bigram swapped."""
         return "".join(second + first for first, second in zip(text[::2], text[1::2], strict=True))
 
 
 class OddFirst(SequenceTask):
-    """`a1 a2 a3 a4 ..` gives `a1 a3 .. a2 a4 ..`: the symbols at odd places, then those at even places.
+    """`a1 a2 a3 a4 ..` gives `a1 a3 .. a2 a4 ..`: the symbols at odd positions, then those at even positions.
 
     >>> OddFirst().expected("abcdef")
     'acebdf'
 
-    A task of the second paper (docs/second-paper.md), whose lengths are even.
+    A task of the second paper (docs/second-paper.md) with even lengths.
     """
 
     name: ClassVar[str] = "oddFirst"
     train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 32, stride=2))
 
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " input"]:
-        """Every second symbol from the first on, then every second from the second on."""
+        """The symbols at odd positions, then those at even positions, counted from 1."""
         at, odd = jnp.arange(symbols.size), (length + 1) // 2
         return jnp.take(symbols, jnp.where(at < odd, 2 * at, 2 * (at - odd) + 1), mode="clip")
 
     def expected(self, text: str) -> str:
-        """The characters at odd places, then those at even places."""
+        """The characters at odd positions, then those at even positions."""
         return text[::2] + text[1::2]

@@ -1,4 +1,4 @@
-"""A text as columns that are read side by side, cut into pieces of equal length."""
+"""Cuts a text into parallel columns, and those into pieces of equal length (truncated backpropagation through time)."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,10 @@ from lantm.errors import LantmError
 
 
 class Pieces(NamedTuple):
-    """A text of N words as `batch` columns, each a contiguous stretch of it, in pieces of `steps` words.
+    """A text of N words as `batch` columns, each a contiguous part of it, in pieces of `steps` words.
 
-    Every word of the text is a target exactly once. Its input is the previous word of the text; that of the first
-    word is `<eos>`. The lengths of columns differ by one word at most; the padding of the last piece is masked.
+    Every word of the text is a target exactly once. Its input is the previous word of the text, and `<eos>` for the
+    first word. The lengths of columns differ by at most one word; the padding of the last piece is masked.
     """
 
     inputs: Int[Array, "pieces steps batch"]
@@ -29,7 +29,7 @@ class Pieces(NamedTuple):
 def cut(text: Int[np.ndarray, " tokens"], batch_size: int, steps: int, end: int) -> Pieces:
     """The pieces of a text; `end` is the index of `<eos>`."""
     if len(text) < batch_size:
-        raise LantmError(f"a text of {len(text)} words has no {batch_size} columns: take a smaller batch size")
+        raise LantmError(f"a text of {len(text)} words cannot fill {batch_size} columns: use a smaller batch size")
     shortest, longer = divmod(len(text), batch_size)
     lengths = shortest + (np.arange(batch_size) < longer)
     firsts = np.cumsum(lengths) - lengths

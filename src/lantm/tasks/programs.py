@@ -1,4 +1,4 @@
-"""Short Python programs that a machine learns to execute (paper, section 4.2, after Zaremba and Sutskever, 2014)."""
+"""The task `programs`: executing short Python programs (section 4.2, after Zaremba and Sutskever, 2014)."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ from lantm.tasks.lengths import Length, Lengths
 
 
 class Programs(Task):
-    """A program gives what it prints, last digit first and ended by `.`; the length is the digits of an operand.
+    """A program gives its output, last digit first and ended by `.`; the length is the number of digits of operands.
 
     >>> Programs().expected("print((14*5608))")
     '78512'
@@ -40,8 +40,8 @@ class Programs(Task):
 
     The machine reads `<s> b = 1 3 ... ) </s> </s> ...` and has to answer `2 3 0 7 6 - .` from the first `</s>` on.
 
-    For k digits, operands are uniform in [1, 10^k), small factors and loop counts in [1, 4k]; variables are a to j.
-    All kinds are equally likely; `kinds` selects some of them: `programs[kinds=loop]`, `programs[kinds=if+loop]`.
+    For k digits, operands are uniform in [1, 10^k), small factors and loop counts in [1, 4k]; variables are a to j. All
+    kinds have equal probability; `kinds` selects some of them: `programs[kinds=loop]`, `programs[kinds=if+loop]`.
     """
 
     name: ClassVar[str] = "programs"
@@ -68,34 +68,34 @@ class Programs(Task):
     # Lengths.
 
     def check_length(self, length: int) -> None:
-        """Raises a `LantmError` if there are no such programs, or their answers would not fit 32 bits."""
+        """Raises a `LantmError` if there are no such programs, or if their answers would not fit into 32 bits."""
         super().check_length(length)
         if length > MOST_DIGITS:
             raise LantmError(f"programs have no operands of {length:,} digits: use up to {MOST_DIGITS}")
 
     def lengths_at(self, scale: int) -> Lengths:
-        """The largest training length, at which the paper scores; there are no tests at multiples of it."""
+        """The largest training length, at which the paper scores; other scales are not supported."""
         if scale != 1:
             raise LantmError(
-                f"there are no programs at scale {scale}: use 1, the most digits trained on, or ask for numbers of "
-                f"digits by --lengths, up to {MOST_DIGITS}"
+                f"there are no programs at scale {scale}: use 1, the largest training length, or give numbers of digits "
+                f"by --lengths, up to {MOST_DIGITS}"
             )
         return Lengths(self.train_lengths.largest, self.train_lengths.largest, self.train_lengths.stride)
 
     def steps(self, length: Count) -> Count:
-        """The steps that are enough for any program: the longest input and the longest answer."""
+        """An upper bound on the number of steps: the longest input and the longest answer."""
         return self.writes(length) + _look_up(_longest(longest_answer, self.chosen_kinds), length) + 1
 
     def writes(self, length: Count) -> Count:
-        """The steps that are enough to read any program: `<s>` and the longest input."""
+        """An upper bound on the number of steps to read a program: `<s>` and the longest input."""
         return 1 + _look_up(_longest(longest_text, self.chosen_kinds), length)
 
     # Problems.
 
     def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
-        """Random programs. Their sizes differ, but the number of steps to run depends on the length alone.
+        """Random programs. Their sizes differ, but the number of steps to run depends only on the length.
 
-        So all seeds of a training run for the same number of steps, as on problems of one size.
+        So all seeds of a training run for the same number of steps, as with problems of one size.
         """
         keys = jax.random.split(key, batch_size)
         batch: Batch = _sample(self, keys, jnp.asarray(length, dtype="int32"), capacity_length)
@@ -103,7 +103,7 @@ class Programs(Task):
 
     @property
     def hard_kinds(self) -> tuple[str, ...]:
-        """What is special about the operands; the kinds of programs are as in `sample`."""
+        """The kinds of operands; the kinds of programs are as in `sample`."""
         return HARD_OPERANDS
 
     def sample_hard(
@@ -116,7 +116,7 @@ class Programs(Task):
         return batch
 
     def encode(self, text: str) -> Batch:
-        """A batch of the one program written in `text`; blanks are ignored, and `;` ends a line."""
+        """A batch of the single program written in `text`; blanks are ignored, and `;` ends a line."""
         program = self._understand(text)
         read = [self.start, *map(self.alphabet.index, program.text)]
         answer = [*map(self.alphabet.index, reversed(str(program.answer))), self.end_of_output]
@@ -127,7 +127,7 @@ class Programs(Task):
             np.int32(len(read) + len(answer)),
             np.array([len(read)], np.int32),
         )
-        inputs, targets, mask, steps, writes = jax.device_put(arrays)  # NumPy compiles nothing
+        inputs, targets, mask, steps, writes = jax.device_put(arrays)  # NumPy needs no compilation
         return Batch(
             inputs,
             targets,
@@ -139,7 +139,7 @@ class Programs(Task):
         )
 
     def expected(self, text: str) -> str:
-        """What Python would print, computed by the grammar."""
+        """The output of the program, computed by the grammar."""
         return str(self._understand(text).answer)
 
     def show(self, names: Sequence[str]) -> str:
@@ -152,7 +152,7 @@ class Programs(Task):
 
 @functools.cache
 def _longest(size: Callable[[Template, int], int], kinds: tuple[str, ...]) -> tuple[int, ...]:
-    """The size of the longest text or answer of any program, by number of digits."""
+    """The size of the longest text or answer over all programs, by number of digits."""
     templates = [template for template in TEMPLATES if template.kind in kinds]
     return (0, *(max(size(template, digits) for template in templates) for digits in range(1, MOST_DIGITS + 1)))
 
@@ -161,8 +161,8 @@ def _look_up(table: tuple[int, ...], digits: Count) -> Count:
     return table[digits] if isinstance(digits, int) else jnp.asarray(table)[digits]
 
 
-# Templates as arrays. A text is a sequence of pieces: literal, slot, literal, slot, ..., literal.
-_SLOTS = "abcdnv"  # followed by one that is always empty
+# Templates as arrays. A text alternates literals and slots: literal, slot, literal, slot, ..., literal.
+_SLOTS = "abcdnv"  # plus one that is always empty
 _FILLED = max(len(template.slots) for template in TEMPLATES)
 _WIDTH = max(len(literal) for template in TEMPLATES for literal in template.literals)
 _LITERALS = np.zeros((len(TEMPLATES), _FILLED + 1, _WIDTH), np.int32)
@@ -174,13 +174,13 @@ for _row, _template in enumerate(TEMPLATES):
         _LITERAL_SIZES[_row, _place] = len(_literal)
     _SOURCES[_row, : len(_template.slots)] = [_SLOTS.index(slot) for slot in _template.slots]
 
-_POWERS = 10 ** np.arange(10, dtype=np.int32)  # those that fit 32 bits
+_POWERS = 10 ** np.arange(10, dtype=np.int32)  # all that fit into 32 bits
 _VARIABLES = np.array([ALPHABET.index(variable) for variable in VARIABLES], np.int32)
 _MINUS = ALPHABET.index("-")
 
 
 class _Drawn(NamedTuple):
-    """A program and its answer, in arrays with room for longer ones."""
+    """A program and its answer, in padded arrays."""
 
     text: Int[Array, " room"]
     size: Int[Array, ""]
@@ -189,19 +189,19 @@ class _Drawn(NamedTuple):
 
 
 def _digits(number: Int[Array, "*numbers"]) -> tuple[Int[Array, "*numbers 10"], Int[Array, "*numbers"]]:
-    """The digits of numbers, least significant first, and how many each number has."""
+    """The digits of numbers, least significant first, and the number of digits."""
     number = number[..., None]
     return number // _POWERS % 10, jnp.maximum(1, jnp.sum(number >= _POWERS, axis=-1, dtype="int32"))
 
 
 HARD_OPERANDS = ("zeros", "ones", "nines", "equal", "neighbours", "edges")
-"""Operands that are all 0, 1 or 99..9, the same number, at most 1 apart, or each one of 0, 1, 10..0 and 99..9."""
+"""Operands that are all 0, all 1, all 99..9, all equal, at most 1 apart, or each one of 0, 1, 10..0 and 99..9."""
 
 
 def _hard_operands(
     key: PRNGKeyArray, operands: Int[Array, " 4"], digits: Int[Array, ""], kind: Int[Array, ""]
 ) -> Int[Array, " 4"]:
-    """The operands of a hard program, from those of a random one."""
+    """The operands of a hard program, computed from those of a random one."""
     neighbour_key, edge_key = jax.random.split(key)
     powers = jnp.asarray(_POWERS)
     most = powers[digits] - 1
@@ -221,7 +221,7 @@ def _hard_operands(
 def _draw(
     task: Programs, key: PRNGKeyArray, digits: Int[Array, ""], room: int, kind: Int[Array, ""] | None = None
 ) -> _Drawn:
-    """A random program, or one with hard operands of a kind."""
+    """A random program, with hard operands if a kind is given."""
     if kind is not None:
         key, hard_key = jax.random.split(key)
     form_key, operand_key, small_key, variable_key = jax.random.split(key, 4)
@@ -258,7 +258,7 @@ def _draw(
     return _Drawn(text, ends[-1], answer, answer_size + (value < 0))
 
 
-# Compiled as a whole, since every operation would otherwise be compiled separately for a new shape.
+# Compiled as a whole; otherwise every operation would be compiled separately for a new shape.
 @functools.partial(jax.jit, static_argnames=("task", "longest"))
 def _sample(
     task: Programs,

@@ -1,4 +1,4 @@
-"""Tasks whose input and output sizes depend on the length, exactly or as the most that a problem can have."""
+"""Base class of tasks whose input and output sizes are functions, or upper bounds, of the length."""
 
 import abc
 import bisect
@@ -21,55 +21,55 @@ from lantm.tasks.lengths import Length
 from lantm.tasks.patterns import PATTERNS, Pattern, any_symbols
 
 HardDraw = Callable[[PRNGKeyArray, Int[Array, ""], int], Int[Array, " room"]]
-"""Draws the input symbols of a hard problem, as `SizedTask.draw` those of a random one."""
+"""Draws the input symbols of a hard problem, with the arguments of `SizedTask.draw`."""
 
 
 class SizedTask(Task):
-    """A task that defines, for one problem, the sizes of input and output and the output itself.
+    """A task defined by the sizes of input and output and by a function that computes the output of one problem.
 
-    This class adds markers, layout over time, masks, batches of mixed lengths and the encoding of text.
-    Derive from `SequenceTask` or `NumberTask`, which define the symbols; `examples/every_second.py` is a
-    complete task on one page, and `examples/letters.py` one whose answers differ in size.
+    This class adds markers, layout over time, masks, batches of mixed lengths and the encoding of text. Derive from
+    `SequenceTask` or `NumberTask`, which define the symbols; `examples/every_second.py` is a complete short task, and
+    `examples/letters.py` one whose answers vary in size.
     """
 
     sizes_vary: ClassVar[bool] = False
-    """Whether problems of a length differ in size. `input_size` and `output_size` are then the most that they have, and
-    what `draw` and `output` return ends with the first `NOTHING` (see `keep`)."""
+    """Whether problems of a length differ in size. `input_size` and `output_size` are then upper bounds, and the
+    results of `draw` and `output` end at the first `NOTHING` (see `keep`)."""
 
-    # What your own task defines, besides `expected`, its symbols and its training lengths.
+    # To be defined by a task, besides `expected`, its symbols and its training lengths.
 
     @abc.abstractmethod
     def input_size(self, length: Count) -> Count:
-        """The number of input symbols, which grows with the length."""
+        """The number of input symbols, which must increase with the length."""
 
     @abc.abstractmethod
     def output_size(self, length: Count) -> Count:
-        """The number of output symbols, the end symbol not counted."""
+        """The number of output symbols, without the end symbol."""
 
     @abc.abstractmethod
     def output(self, symbols: Int[Array, " input"], length: Int[Array, ""]) -> Int[Array, " output"]:
         """The output of one problem.
 
-        `symbols` has room for a longer problem: the input is followed by zeros, or by `NOTHING` if sizes vary. Only
-        the first `output_size(length)` symbols of the output are used; the rest can be anything.
+        `symbols` is padded with zeros, or with `NOTHING` if sizes vary. Only the first `output_size(length)` symbols of
+        the output are used; the rest are arbitrary.
         """
 
     @abc.abstractmethod
     def read(self, text: str) -> list[int]:
-        """The input symbols of a problem written as text; raises a `LantmError` that says what is wrong."""
+        """The input symbols of a problem given as text; raises a `LantmError` if it is invalid."""
 
     def draw(self, key: PRNGKeyArray, length: Int[Array, ""], room: int) -> Int[Array, " {room}"]:
         """Random input symbols of one problem; those beyond `input_size(length)` are ignored.
 
-        By default the symbols are independent and uniform, as in all tasks of the paper. A task whose inputs
-        have structure overrides this method.
+        By default the symbols are independent and uniform, as in all tasks of the paper. Tasks with structured inputs
+        override this method.
         """
         return any_symbols(key, length, room, self.data_symbols)
 
     def hard_draws(self) -> Mapping[str, HardDraw]:
-        """How hard problems are drawn, by the names of their kinds: functions of the arguments of `draw`.
+        """The hard problems: a function with the arguments of `draw` for each kind.
 
-        A task adds a kind of its own with `{**super().hard_draws(), "nines": draw_nines}`.
+        Add a kind with `{**super().hard_draws(), "nines": draw_nines}`.
         """
         return {}
 
@@ -77,7 +77,7 @@ class SizedTask(Task):
     def pattern_draws(self) -> dict[str, HardDraw]:
         """Repeated symbols, palindromes and other patterns (`lantm.tasks.patterns`), as kinds of hard problems.
 
-        None if the task has a `draw` of its own: its inputs have structure that patterns might not have.
+        Empty if the task overrides `draw`, since patterns might then not be valid inputs.
         """
         patterns = PATTERNS if type(self).draw is SizedTask.draw else {}
         return {name: functools.partial(self._draw_pattern, pattern) for name, pattern in patterns.items()}
@@ -130,9 +130,9 @@ class SizedTask(Task):
 
     @final
     def layout(self, symbols: Int[Array, "batch input"], length: Length) -> Batch:
-        """Problems with the given input symbols, of which only the first `input_size(length)` are used.
+        """A batch of problems with the given input symbols, of which only the first `input_size(length)` are used.
 
-        The size of the axis `input` has to be the `input_size` of some length, the longest that fits.
+        The size of the axis `input` must be the `input_size` of some length, the longest that fits.
         """
         batch_size, room = symbols.shape
         lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
@@ -141,11 +141,11 @@ class SizedTask(Task):
         return batch
 
     def encode(self, text: str) -> Batch:
-        """A batch of the one problem written in `text`; see `Task.encode`."""
-        check_text(self.name, text, 2 * self.input_size(self.longest_length))  # half of them blanks
+        """A batch of the single problem written in `text`; see `Task.encode`."""
+        check_text(self.name, text, 2 * self.input_size(self.longest_length))  # allows for blanks
         symbols = self.read(text)
         if not symbols:
-            raise LantmError(f"{self.name} has nothing to work on: give it at least one symbol")
+            raise LantmError(f"{self.name} needs at least one symbol")
         length = self._length_with_room(len(symbols)) if self.sizes_vary else self.length_of_input(len(symbols))
         if length > self.longest_length:
             raise LantmError(
@@ -164,7 +164,7 @@ class SizedTask(Task):
         return batch
 
     def _lay_out_alone(self, symbols: list[int], length: int) -> Batch:
-        """A batch of one problem with these input symbols, whose shape may be used once only."""
+        """A batch of one problem with these input symbols; compiled quickly, since its shape may be used only once."""
         given = jax.device_put((np.array([symbols], np.int32), np.array([length], np.int32)))
         longest = self.length_of_input(len(symbols))
         lay_out = compiled_quickly(_lay_out, static_argnums=(0, 3, 4))
@@ -177,12 +177,12 @@ class SizedTask(Task):
         length = self._shortest(size)
         if self.input_size(length) != size:
             larger = self.input_size(length)
-            raise LantmError(f"{self.name} has no problems of {size} input symbols: the next have {larger}")
+            raise LantmError(f"{self.name} has no problems of {size} input symbols: the next larger size is {larger}")
         self.check_length(length)
         return length
 
     def _length_with_room(self, size: int) -> int:
-        """The shortest length of problems that may have `size` input symbols."""
+        """The smallest length whose problems may have `size` input symbols."""
         length, stride = self._shortest(size), self.train_lengths.stride
         return length + -length % stride
 
@@ -191,7 +191,7 @@ class SizedTask(Task):
 
 
 def keep(symbols: Int[Array, " symbols"], chosen: Bool[Array, " symbols"]) -> Int[Array, " symbols"]:
-    """The chosen symbols in their order, followed by `NOTHING`: an output whose size depends on the input.
+    """The chosen symbols in order, followed by `NOTHING`: for outputs whose size depends on the input.
 
     >>> keep(jnp.array([5, 6, 7, 8]), jnp.array([False, True, False, True])).tolist()
     [6, 8, -1, -1]
@@ -200,7 +200,7 @@ def keep(symbols: Int[Array, " symbols"], chosen: Bool[Array, " symbols"]) -> In
     return jnp.where(jnp.arange(symbols.size) < jnp.sum(chosen), symbols[order], NOTHING)
 
 
-# Compiled as a whole, since every operation would otherwise be compiled separately for a new shape.
+# Compiled as a whole; otherwise every operation would be compiled separately for a new shape.
 @functools.partial(jax.jit, static_argnames=("task", "room"))
 def _draw_hard(
     task: SizedTask, keys: Key[Array, " batch"], lengths: Int[Array, " batch"], kinds: Int[Array, " batch"], room: int
@@ -222,7 +222,7 @@ def _lay_out(
     longest: int,
     together: bool,
 ) -> Batch:
-    """A batch with room for problems of the length `longest`; `together`: all problems have the same length."""
+    """A batch with capacity for the length `longest`; `together` means that all problems have the same length."""
     capacity = task.capacity(longest)
 
     def lay_out_one(
@@ -250,7 +250,7 @@ def _lay_out(
         writes,
         write_capacity=1 + task.input_size(longest),
         answer_capacity=task.answer_size(longest) if together and not task.sizes_vary else capacity,
-        # All seeds run for the same number of steps, whatever the sizes of their problems.
+        # All seeds run for the same number of steps, even if their problems differ in size.
         turn=1 + task.input_size(jnp.max(lengths)) if task.sizes_vary else None,
     )
 
@@ -265,9 +265,9 @@ def _size(symbols: Int[Array, " room"], most: Int[Array, ""]) -> Int[Array, ""]:
 
 
 def _cut_to_size(batch: Batch) -> Batch:
-    """A batch of one problem without the room for larger ones."""
+    """A batch of one problem without padding."""
     inputs, targets, mask, writes = jax.device_get((batch.inputs, batch.targets, batch.mask, batch.writes))
-    written, answered = int(writes[0]), int(mask.sum())  # NumPy compiles nothing for a new size
+    written, answered = int(writes[0]), int(mask.sum())  # NumPy needs no compilation for a new size
     steps = written + answered
     arrays = (inputs[:steps], targets[:steps], mask[:steps], np.int32(steps), writes)
     inputs, targets, mask, run, writes = jax.device_put(arrays)

@@ -1,7 +1,6 @@
-"""What machines are trained on: problems drawn on the device, or a text read piece by piece.
+"""`Source`: the interface shared by `Task` and `Text`, so that both are traced and displayed by the same code.
 
-`Task` and `Text` are the two kinds of source. `Source` is what they have in common, so that a machine is traced and
-displayed in the same way whatever it was trained on.
+`Task` and `Text` are the two kinds of source.
 """
 
 from typing import Protocol, runtime_checkable
@@ -14,7 +13,7 @@ from lantm.tasks.lengths import Length, Lengths
 
 @runtime_checkable
 class Source(Protocol):
-    """A source of sequences of symbols to run a machine on."""
+    """A source of symbol sequences for a machine."""
 
     @property
     def name(self) -> str:
@@ -47,7 +46,7 @@ class Source(Protocol):
         """Raises a `LantmError` if there are no sequences of this length."""
 
     def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
-        """Random sequences of a length, in arrays with room for `capacity_length`."""
+        """Random sequences of a length, in arrays with capacity for `capacity_length`."""
 
     def encode(self, text: str) -> Batch:
-        """A batch of the one sequence written in `text`; raises a `LantmError` if it is not one."""
+        """A batch of the single sequence written in `text`; raises a `LantmError` if it is invalid."""

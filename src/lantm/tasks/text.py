@@ -1,4 +1,4 @@
-"""A text as a source: trained on in pieces with carried state, and displayed in short passages."""
+"""`Text`: a corpus as training source (in pieces with carried state), and short passages of it for display."""
 
 import dataclasses
 from typing import ClassVar
@@ -15,16 +15,16 @@ from lantm.tasks.corpus import UNKNOWN, Corpus, Part
 from lantm.tasks.lengths import Length, Lengths
 from lantm.tasks.pieces import Pieces, cut
 
-LONGEST_TEXT = 100_000  # characters that a person may write: what is longer is refused at once
+LONGEST_TEXT = 100_000  # maximum characters of a typed text
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Text:
     """A corpus, read in pieces of `steps` words: the length of backpropagation through time.
 
-    Machines are trained on the whole training text, in columns side by side, with state and memory carried from piece
-    to piece. To inspect a machine, a passage of the validation text serves as a problem: every word is read and
-    written, and at every step the target is the next word.
+    Machines are trained on the whole training text, in parallel columns, with state and memory carried from piece to
+    piece. For display, a passage of the validation text serves as a problem: every step reads and writes a word, and
+    the target is the next word.
     """
 
     name: ClassVar[str] = "text"
@@ -34,12 +34,12 @@ class Text:
 
     @property
     def vocabulary(self) -> int:
-        """The number of different words."""
+        """The size of the vocabulary."""
         return len(self.corpus.words)
 
     @property
     def data_symbols(self) -> int:
-        """The number of different words."""
+        """The size of the vocabulary."""
         return self.vocabulary
 
     @property
@@ -62,7 +62,7 @@ class Text:
         return self.corpus.words[symbol]
 
     def check_length(self, length: int) -> None:
-        """Raises a `LantmError` if the validation text has no passage of so many words."""
+        """Raises a `LantmError` if the validation text is shorter than `length` words."""
         self._check_there_is_one()
         if not 1 <= length <= self.longest_length:
             raise LantmError(f"the validation text has no {length:,} words in a row: use 1 to {self.longest_length:,}")
@@ -73,7 +73,7 @@ class Text:
         return cut(self.corpus.part(part), batch_size, self.steps, self.corpus.end)
 
     def _check_there_is_one(self) -> None:
-        """A machine's file holds the words of its text, which are enough to read what a person writes."""
+        """A machine's file stores the vocabulary of its text, which suffices to read typed text, but not the text."""
         if not len(self.corpus.valid):
             raise LantmError("the words of the text are known but not the text itself: name its folder with --data")
 
@@ -86,7 +86,7 @@ class Text:
         return _passages(before[rows], valid[rows], jnp.broadcast_to(jnp.asarray(length, jnp.int32), (batch_size,)))
 
     def encode(self, text: str) -> Batch:
-        """A batch of the words in `text`; unknown words are `<unk>`, and so is the target of the last word."""
+        """A batch of the words in `text`; unknown words become `<unk>`, and so does the target of the last word."""
         check_text(self.name, text, LONGEST_TEXT)
         numbers = {word: number for number, word in enumerate(self.corpus.words)}
         unknown = numbers[UNKNOWN]

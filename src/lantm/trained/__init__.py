@@ -1,8 +1,8 @@
-"""Trained machines: loaded from a run folder, a file or the zoo, and what one does with them."""
+"""Trained machines: loading from a run folder, a file or the zoo, and everything they can do."""
 
-from lantm.trained.further import initial_weights, preset_model, switched
 from lantm.trained.loading import load, load_file, load_run
 from lantm.trained.promotion import promote
+from lantm.trained.reuse import initial_weights, preset_model, switched
 from lantm.trained.scored_at import lengths_or_parts
 from lantm.trained.solution import Solution
 from lantm.trained.trained import Trained, Which, usual_name

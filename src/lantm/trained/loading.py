@@ -1,4 +1,4 @@
-"""`load`: the same object for a name of the zoo, a machine's file and a run folder."""
+"""`load`: loads trained machines by zoo name, file or run folder."""
 
 import dataclasses
 import pathlib
@@ -24,11 +24,11 @@ from lantm.training.origin import finite_weights
 from lantm.training.rows import read_rows
 
 LARGEST_FILE = 2**32
-"""The most bytes of a machine's file: as many as a thousand million parameters have."""
+"""The maximum size of a machine's file in bytes: that of a thousand million parameters."""
 
 
 def load(name: str | pathlib.Path, data: pathlib.Path | None = None, trust: Trust = False) -> Trained:
-    """The trained machines of a run folder, of a file, or of the zoo, by its name or by its task's name alone.
+    """Loads trained machines from a run folder, a file, or the zoo (by machine name or task name).
 
     `data` is the folder of the text they were trained on, if it has moved. With `trust`, modules that the file names as
     `module:Name` are imported, which runs their code; otherwise such a file is refused (docs/security.md).
@@ -51,7 +51,7 @@ def load(name: str | pathlib.Path, data: pathlib.Path | None = None, trust: Trus
 
 
 def load_run(folder: RunFolder, data: pathlib.Path | None = None) -> Trained:
-    """The machines of a run folder, one per seed; a `DamageWarning` names damaged checkpoints that were skipped."""
+    """Loads the machines of a run folder, one per seed; damaged checkpoints are skipped with a `DamageWarning`."""
     experiment = folder.experiment()
     source = experiment.source(data)
     epoch, learners, damage = load_learners(folder, experiment, source)
@@ -71,7 +71,7 @@ def load_run(folder: RunFolder, data: pathlib.Path | None = None) -> Trained:
 
 
 def load_file(path: pathlib.Path, data: pathlib.Path | None = None, trust: Trust = False) -> Trained:
-    """The machine in a file of its own."""
+    """Loads the machine in a file."""
     if path.exists():
         check_file(path, LARGEST_FILE)
     stored = weight_files.read_notes(path)
@@ -79,7 +79,7 @@ def load_file(path: pathlib.Path, data: pathlib.Path | None = None, trust: Trust
     experiment = Experiment.from_json(notes.experiment, trust)
     source = _source_of_file(experiment, notes.words, data)
     model, _ = weight_files.load(path, model_shapes(experiment.machine, source.vocabulary))
-    weights: Model = jax.tree.map(lambda weights: np.asarray(weights)[None], model)  # NumPy compiles nothing
+    weights: Model = jax.tree.map(lambda weights: np.asarray(weights)[None], model)  # NumPy needs no compilation
     if not finite_weights(weights).all():
         raise LantmError(f"{path} has weights that are not finite, and cannot answer: restore it, or save another seed")
     return Trained(
@@ -99,7 +99,7 @@ def load_file(path: pathlib.Path, data: pathlib.Path | None = None, trust: Trust
 
 @dataclasses.dataclass(frozen=True)
 class Notes:
-    """What the notes of a machine's file have to say, or may leave out; they may say more."""
+    """The fields of the notes of a machine's file; further ones are allowed."""
 
     experiment: dict[str, Any]
     epoch: int = 0
@@ -112,7 +112,7 @@ class Notes:
 def _read_notes(stored: dict[str, Any], path: pathlib.Path) -> Notes:
     """The notes of a machine, checked."""
     if "experiment" not in stored or "source" in stored:
-        raise LantmError(f"{path} is no machine by itself: of a checkpoint, give the run folder it is in")
+        raise LantmError(f"{path} is not a machine file: for a checkpoint, give the run folder it is in")
     notes = make_record(Notes, stored, f"the notes of {path}", others=True)
     read_provenance(notes.trained, f"trained, in the notes of {path},")
     read_provenance(notes.scored, f"scored, in the notes of {path},")
@@ -121,7 +121,7 @@ def _read_notes(stored: dict[str, Any], path: pathlib.Path) -> Notes:
 
 
 def _source_of_file(experiment: Experiment, words: tuple[str, ...] | None, data: pathlib.Path | None) -> Source:
-    """The source of a machine's file. One that was trained on a text holds its vocabulary, but not the text."""
+    """The source of a machine's file. If it was trained on a text, the file has the vocabulary, but not the text."""
     if not experiment.reads_text or data is not None or words is None:
         return experiment.source(data)
     nothing = np.zeros(0, np.int32)

@@ -1,4 +1,4 @@
-"""From a run to a file: the best seed is selected on some problems, scored on others, and saved with its origin."""
+"""Saves the best seed of a run as a machine file: selected on one set of problems, scored on another."""
 
 import contextlib
 import pathlib
@@ -28,10 +28,10 @@ def promote(
     shelf: pathlib.Path = zoo.SHELF,
     hard: bool = False,
 ) -> Trained:
-    """Saves a machine of a run to a shelf: that of the given seed, or the one with the best mean score.
+    """Saves one machine of a run to a folder of machines: the given seed, or the one with the best mean score.
 
-    The score is the one that the recipe selects by (`select_by`). The machine is selected and scored at the given
-    multiples of the training lengths, or at the task's usual ones; with `hard`, on hard problems too.
+    The score is the recipe's `select_by`. The machine is selected and scored at the given multiples of the training
+    lengths, by default the task's usual ones; with `hard`, on hard problems too.
     """
     name = name or usual_name(run.experiment)
     if not name or not all(c.isalnum() or c == "-" for c in name):

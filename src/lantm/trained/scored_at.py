@@ -1,4 +1,4 @@
-"""What machines are scored at, by label: multiples of the training lengths, exact lengths, or the parts of a text."""
+"""The tests that scores are computed on, by label: scales, exact lengths, or the parts of a text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from lantm.tasks.base import LONGEST
 def lengths_or_parts(
     source: Source, scales: Sequence[int] = (), lengths: Sequence[int] = (), hard: bool = False
 ) -> dict[str, Any]:
-    """What to test at, by label: lengths of a task, on hard problems too if asked, or the parts of a text."""
+    """The tests by label: lengths of a task, with `hard` also on hard problems, or the parts of a text."""
     for name, given in (("scales", scales), ("lengths", lengths)):
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise LantmError(f"{name} is {given!r}: give a sequence of whole numbers, as in {name}=(4,)")

@@ -1,4 +1,4 @@
-"""A problem that a person wrote, answered by a machine."""
+"""`Solution`: a machine's answer to a problem given as text."""
 
 import dataclasses
 
@@ -14,38 +14,38 @@ from lantm.evaluation.answer import LONG
 from lantm.machine import Backend, Model
 from lantm.tasks import Source, Task
 
-_SHORT = 1000  # steps: up to here a second loop takes longer to compile than it saves
+_SHORT = 1000  # steps: for shorter problems a second loop takes longer to compile than it saves
 
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """What a machine answered, and what is right."""
+    """A machine's answer to a problem, and the expected answer."""
 
     task: str
     problem: str
     answer: str
-    """As a person would write it. For a text, the guess at the next word."""
+    """The answer as text. For a text, the predicted next word."""
     expected: str | None
-    """The right answer; None for a text, whose next word is unknown."""
+    """The expected answer; None for a text, whose next word is unknown."""
     right: bool | None
     inputs: list[int]
     """The symbols of the problem."""
     symbols: list[int]
-    """The symbols that the machine answered, the end symbol included."""
+    """The symbols of the machine's answer, including the end symbol."""
     targets: list[int]
-    """The right symbols."""
+    """The expected symbols."""
 
     @property
     def symbols_right(self) -> int:
-        """The number of symbols that are right."""
+        """The number of correct symbols."""
         return sum(one == other for one, other in zip(self.symbols, self.targets, strict=True))
 
 
 def _answered(model: Model, batch: Batch) -> Prediction:
-    """What the model answers to a problem that is answered once.
+    """The model's prediction for a single problem.
 
-    Few steps run for less time than they compile. A CPU compiles one loop for both reading and answering then, and
-    compiles it quickly.
+    Short problems take less time to run than to compile. On a CPU they use one loop for reading and answering, compiled
+    with fast compiler options.
     """
     steps = batch.inputs.shape[0]
     if steps >= LONG:
@@ -57,14 +57,14 @@ def _answered(model: Model, batch: Batch) -> Prediction:
 
 
 def encoded(source: Source, problem: str) -> Batch:
-    """The batch of a problem, as a person writes it."""
+    """The batch of a problem given as text."""
     if not isinstance(problem, str):
         raise LantmError(f"{source.name} takes problems as text, not {problem!r}: put it into quotes")
     return source.encode(problem)
 
 
 def solve(model: Model, source: Source, problem: str) -> Solution:
-    """Runs a machine on a problem, as a person writes it."""
+    """Runs a machine on a problem given as text."""
     batch = encoded(source, problem)
     given = jax.device_get(_answered(model, batch))
     asked = given.mask[:, 0]

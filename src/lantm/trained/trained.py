@@ -1,4 +1,5 @@
-"""Trained machines, wherever they come from: all seeds of a run, or the one machine of the zoo or of a file.
+"""`Trained`: all seeds of a run, or the single machine of a file or the zoo, with scores, solve, verify, trace and
+save.
 
 machine = lantm.load("addition")          # the zoo, a file, or a run folder
 machine.solve("423 + 94").answer
@@ -20,6 +21,7 @@ from lantm import weight_files
 from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.evaluation import (
+    RANDOM,
     Examiner,
     Measured,
     ProblemExaminer,
@@ -30,9 +32,10 @@ from lantm.evaluation import (
     from_best,
     record,
     reporting,
+    verify,
 )
 from lantm.evaluation.budget import Share, at_once, check_fits, run_size
-from lantm.evaluation.examiner import BATCH
+from lantm.evaluation.examiner import BATCH, check_problems
 from lantm.files import file_name
 from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model, parameter_count
@@ -41,7 +44,6 @@ from lantm.tasks import Source, Task, Text
 from lantm.tasks.base import LONGEST
 from lantm.trained.scored_at import lengths_or_parts
 from lantm.trained.solution import Solution, encoded, solve
-from lantm.trained.verifying import verify_machine
 from lantm.training import Experiment, History, Learner, Result, RunFolder
 from lantm.training.origin import finite_weights
 
@@ -50,33 +52,33 @@ Which = Literal["best", "last"]
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Trained:
-    """The trained machines of one or more seeds. Methods that need one machine use that of the best seed."""
+    """The trained machines of one or more seeds. Methods that need one machine use the best seed by default."""
 
     name: str
-    """Its name: that of a run folder, a file, or a machine of the zoo."""
+    """The name of the run folder, the file, or the machine of the zoo."""
     experiment: Experiment
     source: Source
     """The task or text it was trained on."""
     epoch: int
     """The epoch that training reached."""
     start_seeds: Int[np.ndarray, " seeds"]
-    """The seed of the initial weights of every machine; with several starts per seed, that of the start kept."""
+    """The seed of every machine's initial weights; with several starts per seed, that of the selected start."""
     best_weights: Model
     """The weights with the best periodic test, with a leading axis of seeds."""
     last_weights: Model | None
-    """The weights of the last epoch; None for a machine's file, which has only the best."""
+    """The weights of the last epoch; None for a machine's file, which stores only the best."""
     merits: Float[np.ndarray, " seeds"]
-    """The best test of every seed, by the score that the recipe selects by."""
+    """The best test of every seed, by the recipe's `select_by`."""
     best_epochs: Int[np.ndarray, " seeds"]
     """The epoch of the best weights of every seed."""
     trained: dict[str, Any]
-    """Where and with what they were trained."""
+    """The provenance of the training."""
     notes: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """Further notes of a machine's file: its scores on fresh problems, and where they were measured."""
+    """Further notes of a machine's file, such as its scores on fresh problems and their provenance."""
     folder: RunFolder | None = None
-    """The run folder, if there is one."""
+    """The run folder, if any."""
     history: History | None = None
-    """The course of training; None for a single machine."""
+    """The metrics of the training; None for a single machine."""
     complete: bool = True
     """Whether training is complete."""
 
@@ -117,12 +119,12 @@ class Trained:
         )
 
     def __repr__(self) -> str:
-        """One line, for notebooks: all the weights and curves would fill pages."""
+        """One line, for notebooks."""
         made, last = self.experiment, self.seeds[-1]
         seeds = f"seed {last}" if made.seeds == 1 else f"seeds {self.seeds[0]} to {last}"
         return f"<{self.name}: {made.model} on {made.task}, recipe {made.recipe_name}, {seeds}, epoch {self.epoch}>"
 
-    # Which machine.
+    # Selecting machines.
 
     @property
     def seeds(self) -> range:
@@ -136,7 +138,7 @@ class Trained:
 
     @property
     def best_index(self) -> int:
-        """The index of the seed with the best periodic test. Everything that shows one machine uses it."""
+        """The index of the seed with the best periodic test, which is shown wherever one machine is shown."""
         return self.ranked[0]
 
     @property
@@ -170,19 +172,19 @@ class Trained:
         if which == "best":
             return self.best_weights
         if self.last_weights is None:
-            raise LantmError(f"{self.name} is a single machine, of which only the best weights are kept")
+            raise LantmError(f"{self.name} is a single machine, of which only the best weights are stored")
         return self.last_weights
 
     def model(self, seed: int | None = None, which: Which = "best") -> Model:
         """The model of one seed: the given one, or the best."""
         index = self.best_index if seed is None else self.experiment.seed_index(seed)
-        # NumPy compiles nothing.
+        # NumPy needs no compilation.
         model: Model = jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))
         return model
 
     @property
     def geometry(self) -> Geometry | None:
-        """The key space; None for machines without a memory."""
+        """The geometry; None for other models."""
         machine = self.experiment.machine
         return machine.access.geometry if isinstance(machine, LantmConfig) else None
 
@@ -191,14 +193,14 @@ class Trained:
         """The number of parameters of a machine."""
         return parameter_count(self.model())
 
-    # What it does.
+    # Running machines.
 
     def solve(self, problem: str, seed: int | None = None) -> Solution:
-        """The answer of a machine to a problem, as a person writes it."""
+        """A machine's answer to a problem given as text."""
         return solve(self.model(seed), self.source, problem)
 
     def problem(self, length: int | None = None, draw: int = 0) -> Batch:
-        """A random problem of a length, by default the longest trained on; another `draw` gives another."""
+        """A random problem of a length, by default the longest training length; each `draw` gives a different one."""
         length = self.source.train_lengths.largest if length is None else length
         self.source.check_length(length)
         if length > LONGEST:
@@ -212,9 +214,9 @@ class Trained:
         which: Which = "best",
         read_weights: bool = False,
     ) -> Recording:
-        """What a machine does with a problem, step by step: heads, gates, memories and its answer.
+        """Records what a machine does on a problem, step by step: heads, gates, memories and its answer.
 
-        The problem is one that a person wrote, a batch, or by default a random one.
+        The problem is given as text or as a batch; by default it is random.
         """
         drawn = self.problem() if problem is None else problem
         batch = drawn if isinstance(drawn, Batch) else encoded(self.source, drawn)
@@ -231,12 +233,12 @@ class Trained:
         task: Source | None = None,
         hard: bool = False,
     ) -> dict[str, Measured]:
-        """The figures of every seed on fresh problems, by label.
+        """Scores every seed on fresh problems; returns the scores by label.
 
-        For a task these are scores at multiples of the training lengths (1x, 2x) or at exact lengths, whose labels are
-        multiples of the longest (0.5x); for a text, the perplexities of validation and test. Another `draw` gives
-        other problems; `task` scores on another task of the same symbols; `hard` also scores hard problems (1x hard,
-        2x hard), whose scores have `kinds`.
+        For a task, the labels are multiples of the training lengths (1x, 2x), also for exact `lengths` (0.5x is half of
+        the longest training length). For a text, these are perplexities of the validation and test part. Each `draw`
+        gives different problems. `task` scores on another task with the same symbols. `hard` adds tests on hard
+        problems (1x hard, 2x hard), whose scores have `kinds`.
         """
         source = task or self.source
         examiner = self.examiner(source, lengths_or_parts(source, scales, lengths, hard), batch_size)
@@ -253,16 +255,26 @@ class Trained:
         which: Which = "best",
         watch: Watch | None = None,
     ) -> Verification:
-        """How many of `problems` random and of as many hard problems of a length one machine answers exactly.
+        """Counts how many of `problems` random and of as many hard problems of a length a machine answers exactly.
 
-        Problems are drawn and run a few at a time, so memory does not grow with their number. Hard problems are of
-        every kind that the task has, in turns. Another `draw` gives other problems. `watch` is called with what was
-        counted so far; after Ctrl-C that is returned, with `complete` false.
+        Problems are drawn and run in batches, so memory does not grow with their number. Hard problems take turns over
+        all kinds of the task. Each `draw` gives different problems. `watch` is called with the counts so far; after
+        Ctrl-C they are returned, with `complete` false.
         """
-        return verify_machine(self.model(seed, which), self.source, length, problems, random, hard, draw, watch)
+        if not isinstance(self.source, Task):
+            raise LantmError("a text has no answers to verify: lantm eval computes the perplexity of a language model")
+        check_problems(problems)
+        self.source.check_length(length)
+        if length > self.source.longest_length:
+            raise LantmError(f"length is {length}: ask for lengths up to {self.source.longest_length:,}")
+        parts = {"random": (RANDOM,) if random else (), "hard": self.source.hard_kinds if hard else ()}
+        asked = {part: kinds for part, kinds in parts.items() if kinds}
+        if not asked:
+            raise LantmError(f"{self.source.name} has no hard problems: ask for random ones")
+        return verify(self.model(seed, which), self.source, length, problems, asked, draw, watch)
 
     def examiner(self, source: Source, tests: dict[str, Any], batch_size: int | None = None) -> Examiner:
-        """An examiner of these machines, at lengths or on parts of a text by their labels."""
+        """An examiner of these machines, for tests by label: lengths of a task, or parts of a text."""
         seeds = self.experiment.seeds
         if isinstance(source, Text):
             return TextExaminer(source, tests, seeds, batch_size or self.experiment.recipe.batch_size)
@@ -277,9 +289,9 @@ class Trained:
     # Files.
 
     def save(self, path: str | pathlib.Path, seed: int | None = None, **notes: Any) -> pathlib.Path:
-        """Writes the machine of one seed to a safetensors file that `lantm.load` and all commands take.
+        """Writes the machine of one seed to a safetensors file that `lantm.load` and all commands accept.
 
-        Its notes hold the experiment, the epoch of the weights, and where it was trained.
+        Its notes contain the experiment, the epoch of the weights, and the provenance.
         """
         path = pathlib.Path(path)
         if path.suffix != weight_files.SUFFIX:

@@ -1,4 +1,4 @@
-"""Training: an experiment, its recipe, the loop over all seeds at once, and the run folder it writes."""
+"""Training: the experiment, its recipe, the loop over all seeds, and the run folder that it writes."""
 
 from lantm.machine import ModelName
 from lantm.training.budget import check_budget, estimated_hours

@@ -1,4 +1,5 @@
-"""What a training would take: bytes of memory and of disk, and time; refused at once where it cannot fit."""
+"""Estimates memory, disk space and time of a training, and refuses one that cannot fit (evaluation:
+`evaluation/budget.py`)."""
 
 import math
 import pathlib
@@ -16,15 +17,15 @@ from lantm.tasks import Source, Task, Text
 from lantm.training.experiment import Experiment
 from lantm.training.recipe import Recipe
 
-# Operations per second of a core and of a GPU, as measured for the machines of the paper.
+# Rough operations per second of a CPU core and of a GPU, measured on the paper's machines.
 _OF_A_CORE, _OF_A_GPU = 2e10, 1e12
-_PER_DISTANCE = 10  # multiplications, about, for a distance and its weight
-_RECORDED = 100  # bytes per step of a recording, about
-_KEPT = 3  # checkpoints, one of them being written
+_PER_DISTANCE = 10  # multiplications for one distance and its weight, roughly
+_RECORDED = 100  # bytes per step of a recording, roughly
+_KEPT = 3  # checkpoints on disk, including the one being written
 
 
 def check_budget(experiment: Experiment, source: Source, folder: pathlib.Path | None = None) -> None:
-    """Raises a `LantmError` in one line if a training does not fit into memory, or its files not on the disk."""
+    """Raises a `LantmError` if a training does not fit into memory, or its files not on the disk."""
     recipe, machines = experiment.recipe, experiment.machines
     model, state = _shapes(experiment.machine, recipe, source.vocabulary)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(model))
@@ -33,7 +34,7 @@ def check_budget(experiment: Experiment, source: Source, folder: pathlib.Path | 
     sizes = machine if machines == 1 else f"--seeds, --starts, {machine}"
     running = at_once(machines)
     shares = {
-        # Before a call to the device ends, the state before it and the one after it are both there.
+        # During a call to the device, the states before and after it are both in memory.
         f"{machines:,} machines of {parameters:,} parameters": Share(2 * per_machine * machines, sizes),
         "the gradients": Share(2 * size_of(model) * running, machine),
         "the problems of a batch": Share(
@@ -56,11 +57,11 @@ def check_budget(experiment: Experiment, source: Source, folder: pathlib.Path | 
 
 
 def estimated_hours(experiment: Experiment, source: Source) -> float:
-    """How long a training takes, roughly, from the number of its operations; its tests not counted."""
+    """A rough estimate of the training time, from the number of operations; tests are not counted."""
     recipe = experiment.recipe
     model, _ = _shapes(experiment.machine, recipe, source.vocabulary)
     multiplied: float = sum(leaf.size for leaf in jax.tree.leaves(model) if leaf.ndim >= 2)
-    if isinstance(machine := experiment.machine, LantmConfig):  # a read goes over all memories
+    if isinstance(machine := experiment.machine, LantmConfig):  # a read visits all memories
         memories = min(machine.memory_limit or math.inf, _steps(experiment, source) / 2) * machine.write_heads
         multiplied += machine.read_heads * memories * (machine.memory_width + _PER_DISTANCE)
     if isinstance(source, Text):
@@ -72,17 +73,17 @@ def estimated_hours(experiment: Experiment, source: Source) -> float:
 
 
 def _steps(experiment: Experiment, source: Source) -> int:
-    """The steps of the longest problem, or those that gradients of a text go back through."""
+    """The steps of the longest problem, or the truncation length of backpropagation through a text."""
     return source.steps(source.train_lengths.largest) if isinstance(source, Task) else experiment.recipe.steps
 
 
 @lru_cache(maxsize=64)
 def _shapes(machine: Config, recipe: Recipe, vocabulary: int) -> tuple[Any, Any]:
-    """The shapes of a model, and of all that is kept of a machine: its weights, the best ones, and the optimiser's."""
+    """The shapes of a model, and of the stored state of a machine: weights, best weights and optimiser state."""
     model = model_shapes(machine, vocabulary)
     return model, (model, model, shapes_of(recipe.transform().init, model))
 
 
 def _existing(path: pathlib.Path) -> pathlib.Path:
-    """The folder itself, or the nearest above it that exists."""
+    """The folder itself, or its nearest parent that exists."""
     return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.is_dir())

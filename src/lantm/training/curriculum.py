@@ -1,7 +1,7 @@
-"""A curriculum that follows what has been learnt: longer problems once the longest so far are mostly right.
+"""An adaptive curriculum: the longest training length grows once problems of the current one are mostly solved.
 
-Every seed has its own, since seeds learn at different times. It is scored on the batches that it trains on, so it
-costs no tests; and it is part of what a training saves, so a training that is resumed goes on with it.
+Every seed has its own curriculum, since seeds learn at different speeds. It is scored on training batches, so it needs
+no extra tests. Its state is part of a checkpoint.
 """
 
 from typing import NamedTuple
@@ -14,14 +14,14 @@ from lantm.evaluation import Marks
 from lantm.tasks import Lengths
 
 _NEWEST = 0.25
-"""The weight of the newest batch in the running share. The share restarts at 0, so that 90% take 9 batches or more."""
+"""The weight of the newest batch in the running mean. It restarts at 0, so reaching 90% takes 9 batches or more."""
 
 
 class Reached(NamedTuple):
-    """How far a seed has come."""
+    """The curriculum state of a seed."""
 
-    longest: Int[Array, ""]  # the longest length that it trains on
-    right: Float[Array, ""]  # the running share of symbols that are right at that length
+    longest: Int[Array, ""]  # the current maximum length
+    right: Float[Array, ""]  # running fraction of correct symbols at that length
 
     @classmethod
     def start(cls, lengths: Lengths, step: int) -> "Reached":
@@ -30,7 +30,7 @@ class Reached(NamedTuple):
         return cls(jnp.asarray(longest, jnp.int32), jnp.zeros(()))
 
     def draw_length(self, lengths: Lengths, key: PRNGKeyArray, focus: float) -> Int[Array, ""]:
-        """The longest length with the probability `focus`, otherwise one that is uniform up to it."""
+        """The current maximum with probability `focus`, otherwise uniform up to it."""
         key, focus_key = jax.random.split(key)
         focused = jax.random.bernoulli(focus_key, focus)
         return jnp.where(focused, self.longest, lengths.sample_to(key, self.longest))
@@ -38,7 +38,7 @@ class Reached(NamedTuple):
     def after(
         self, lengths: Lengths, drawn: Int[Array, " batch"], marks: Marks, threshold: float, step: int
     ) -> "Reached":
-        """What a batch of these lengths with these marks makes of it."""
+        """The state after a batch with these lengths and marks."""
         counts = drawn == self.longest
         right, size = (jnp.sum(marks_of_problems, where=counts) for marks_of_problems in (marks.right, marks.size))
         share = right / jnp.maximum(size, 1)

@@ -1,4 +1,4 @@
-"""The metrics as TensorBoard event files, one run per seed."""
+"""Writes the metrics as TensorBoard event files, one run per seed."""
 
 import pathlib
 from types import TracebackType
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class EventFiles:
-    """Writes rows of metrics; after a resume, TensorBoard hides what was written after the checkpoint."""
+    """Writes rows of metrics; after a resume, TensorBoard hides events written after the checkpoint."""
 
     def __init__(self, path: pathlib.Path | None, epoch: int):
-        """`epoch` is the last one that counts; without a path, nothing is written."""
+        """`epoch` is the last epoch before a resume. Without a path, nothing is written."""
         self._path = path
         self._epoch = epoch
         self._writers: dict[int, Any] = {}
@@ -24,10 +24,10 @@ class EventFiles:
             writer.close()
 
     def write(self, rows: list[dict[str, Any]]) -> None:
-        """Adds the figures of the rows."""
+        """Adds the numbers of these rows."""
         if self._path is None or not rows:
             return
-        from tensorboardX import SummaryWriter  # late: where there is a torch it takes seconds to import
+        from tensorboardX import SummaryWriter  # imported late: where torch is installed, this takes seconds
 
         for row in rows:
             seed, epoch = row["seed"], row["epoch"]

@@ -1,4 +1,4 @@
-"""An experiment: everything that is needed to repeat a training, as one record that is also a JSON file."""
+"""`Experiment`: everything needed to repeat a training, as one record that is stored as JSON."""
 
 import dataclasses
 import math
@@ -35,35 +35,37 @@ CONFIGS: dict[ModelName, type[Config]] = {
     "tape-rnn": TapeRnnConfig,
     "transformer": TransformerConfig,
 }
-"""The sizes and switches of every model, by its name."""
+"""The configuration class of every model, by model name."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """One of the machines that are trained side by side, where they differ in more than the seed."""
+    """One machine of an experiment whose machines differ in more than the seed."""
 
     seed: int
-    """Its seed."""
+    """The seed."""
     learning_rate: float
-    """Its initial learning rate, instead of the recipe's."""
+    """The initial learning rate, instead of the recipe's."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < SEEDS:
-            raise LantmError(f"the seed of a member is {self.seed}: give a whole number from 0 to below {SEEDS}")
+            raise LantmError(
+                f"the seed of a member is {self.seed}: give a whole number of at least 0 and below {SEEDS}"
+            )
         if not 0 < self.learning_rate < math.inf:
             raise LantmError(f"the learning_rate of a member is {self.learning_rate}: give a number above 0")
 
 
 @dataclasses.dataclass(frozen=True)
 class TextFiles:
-    """The text to learn."""
+    """The text to train on, on disk."""
 
     folder: str
-    """The folder of its three files."""
+    """The folder with its three files."""
     digest: str
-    """A digest of the text and its vocabulary, by which another text in that folder is detected."""
+    """Digest of the text and its vocabulary, used to detect that the folder contains a different text."""
     vocabulary: int
-    """The largest size of the vocabulary."""
+    """The maximum vocabulary size."""
 
     @classmethod
     def of(cls, folder: pathlib.Path, vocabulary: int = 10_000) -> "TextFiles":
@@ -71,7 +73,7 @@ class TextFiles:
         return cls(str(folder.resolve()), read_corpus(folder, vocabulary).digest, vocabulary)
 
     def read(self, folder: pathlib.Path | None = None) -> Corpus:
-        """The text, from its folder or from the one given; a different text is a `LantmError`."""
+        """Reads the text from its folder or from `folder`; raises a `LantmError` if it is a different text."""
         folder = folder or pathlib.Path(self.folder)
         corpus = read_corpus(folder, self.vocabulary)
         if corpus.digest != self.digest:
@@ -81,63 +83,61 @@ class TextFiles:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A task or a text, a machine, a recipe, and how many seeds to train."""
+    """A task or a text, a machine, a recipe, and the number of seeds to train."""
 
     task: str
-    """What to learn: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs, text,
-    or module:Name."""
+    """Task to train on: copy, reverse, bigramFlip, double, addition, oddFirst, repeatCopy, prioritySort, programs,
+    text, or module:Name."""
     model: ModelName
-    """The name of the model; `lantm` stands for a weighting that is not the paper's."""
+    """Name of the model; `lantm` stands for a custom weighting."""
     machine: Config
     """Sizes and switches of the machine."""
     recipe: Recipe
-    """How it is trained."""
+    """How to train it."""
     recipe_name: str = "paper"
-    """The name of the recipe that this one was derived from."""
+    """Name of the recipe that this one was derived from."""
     seeds: int = 8
-    """How many seeds are trained side by side."""
+    """Number of seeds, trained in parallel."""
     first_seed: int = 0
-    """The first of them; the others count up from there."""
+    """The first seed; the others follow consecutively."""
     lengths: tuple[int, int] | None = None
-    """Train on these lengths, from and to, instead of the task's."""
+    """Train on lengths from the first to the second number, instead of the task's."""
     recorded_seeds: int = 8
-    """How many seeds, from the first on, are recorded in every epoch, for videos and pages; 0 records nothing."""
+    """Number of seeds, counted from the first, to record after every epoch for videos and pages; 0 records none."""
     members: tuple[Member, ...] = ()
-    """The machines one by one, if they differ in more than the seed; metrics and reports number them from 0 on."""
+    """The individual machines, if they differ in more than the seed; metrics and reports number them from 0."""
     text: TextFiles | None = None
-    """The text to learn, if the task is `text`."""
+    """The text, if the task is `text`."""
 
     def __post_init__(self) -> None:
         if self.members and (self.seeds, self.first_seed) != (len(self.members), 0):
-            raise LantmError(f"there are {len(self.members)} members: give as many seeds, with 0 as the first")
+            raise LantmError(f"there are {len(self.members)} members: give as many seeds, with first_seed 0")
         if self.seeds < 1:
-            raise LantmError(f"seeds is {self.seeds}: give a whole number from 1 on")
+            raise LantmError(f"seeds is {self.seeds}: give a whole number of at least 1")
         if self.first_seed < 0:
-            raise LantmError(f"first_seed is {self.first_seed}: give a whole number from 0 on")
+            raise LantmError(f"first_seed is {self.first_seed}: give a whole number of at least 0")
         if self.recorded_seeds < 0:
-            raise LantmError(f"recorded_seeds is {self.recorded_seeds}: give a whole number from 0 on")
+            raise LantmError(f"recorded_seeds is {self.recorded_seeds}: give a whole number of at least 0")
         if self.first_seed + self.seeds > SEEDS:
-            raise LantmError(f"{self.seeds} seeds from {self.first_seed} on are too many: seeds end below {SEEDS}")
+            raise LantmError(f"{self.seeds} seeds from {self.first_seed} on are too many: seeds must be below {SEEDS}")
         for record in (self.machine, self.recipe):
             for name, value in vars(record).items():
                 if isinstance(value, float) and not math.isfinite(value):
                     raise LantmError(f"{name} is {value}: give a finite number")
         if self.model != (name := self.machine.model_name):
-            raise LantmError(f"the model {self.model} does not have this machine: choose the model {name}")
+            raise LantmError(f"this machine is not a {self.model}: choose the model {name}")
         if isinstance(self.machine, LantmConfig):
             if self.reads_text and self.machine.memory_limit is None:
-                raise LantmError(
-                    "a text has no end for its memory to grow to: give a memory_limit (the paper's is 100)"
-                )
+                raise LantmError("training on a text needs a limited memory: give a memory_limit (the paper's is 100)")
             if self.reads_text and self.machine.write_end:
-                raise LantmError("a text has no end of input to be written: leave write_end off")
+                raise LantmError("a text has no end of input to write: leave write_end off")
             if self.recipe.mixed_lengths and self.machine.memory_limit is not None:
-                raise LantmError("problems that share a batch forget together: turn mixed_lengths or memory_limit off")
+                raise LantmError("mixed_lengths and memory_limit cannot be combined: turn one of them off")
         elif self.recipe.noise:
-            raise LantmError(f"{self.model} learns without noise: leave out noise")
+            raise LantmError(f"{self.model} does not support noise: leave out noise")
         if self.reads_text:
             if not isinstance(self.machine, LantmConfig | LstmConfig):
-                raise LantmError(f"{self.model} needs an end of its input, and a text has none: use lstm or a lantm")
+                raise LantmError(f"{self.model} needs an end of input, which a text does not have: use lstm or a lantm")
             for name in (
                 "noise",
                 "hard_share",
@@ -148,7 +148,7 @@ class Experiment:
                 "curriculum_threshold",
             ):
                 if getattr(self.recipe, name):
-                    raise LantmError(f"{name} is for tasks, not for texts: leave it out")
+                    raise LantmError(f"{name} applies to tasks, not to texts: leave it out")
         if self.text is not None and not self.reads_text:
             raise LantmError(f"the task {self.task} has no text: leave out --data, or choose the task text")
         if self.lengths is not None and self.reads_text:
@@ -156,17 +156,17 @@ class Experiment:
 
     @property
     def reads_text(self) -> bool:
-        """Whether a text is learnt, not a task."""
+        """Whether the source is a text."""
         return self.task == Text.name
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The names in it that import a module of the user's."""
+        """The `module:Name` names in this record, which import a user's module."""
         return tuple(filter(imports_module, _names(vars(self), vars(self.machine))))
 
     @property
     def machines(self) -> int:
-        """The number of machines that are trained side by side; those of one seed are adjacent."""
+        """The number of machines trained in parallel, including starts; those of one seed are adjacent."""
         return self.seeds * self.recipe.starts
 
     @property
@@ -176,11 +176,11 @@ class Experiment:
 
     @property
     def recorded(self) -> range:
-        """The seeds that are recorded."""
+        """The recorded seeds."""
         return self.seed_numbers[: self.recorded_seeds]
 
     def source(self, data: pathlib.Path | None = None) -> Source:
-        """What is learnt: the task with this experiment's lengths, or the text, from its folder or from `data`."""
+        """The source: the task with this experiment's lengths, or the text, from its folder or from `data`."""
         return self.build_text(data) if self.reads_text else self.build_task()
 
     def build_text(self, data: pathlib.Path | None = None) -> Text:
@@ -211,11 +211,11 @@ class Experiment:
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
     def with_epochs(self, epochs: int) -> "Experiment":
-        """The same, trained for another number of epochs."""
+        """The same experiment with another number of epochs."""
         return dataclasses.replace(self, recipe=dataclasses.replace(self.recipe, epochs=epochs))
 
     def seed_index(self, seed: int) -> int:
-        """The index of a seed among those that are trained."""
+        """The index of a seed among the trained ones."""
         if seed not in self.seed_numbers:
             first, last = self.seed_numbers[0], self.seed_numbers[-1]
             there = f"{first} to {last}" if self.seeds > 1 else f"seed {first} alone"
@@ -223,36 +223,36 @@ class Experiment:
         return seed - self.first_seed
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain JSON values."""
+        """The record as JSON values."""
         values = dataclasses.asdict(self)
         return values if self.text is not None else {name: one for name, one in values.items() if name != "text"}
 
     def published(self) -> dict[str, Any]:
-        """The same without the folder of a text, which exists on one computer only."""
+        """The record without the folder of the text, which is specific to one computer."""
         text = None if self.text is None else dataclasses.replace(self.text, folder="")
         return dataclasses.replace(self, text=text).to_json()
 
     @classmethod
     def from_json(cls, values: Any, trust: Trust = False) -> "Experiment":
-        """The record from JSON; anything that does not fit is a `LantmError` that names the field.
+        """The record from JSON; raises a `LantmError` that names the field if a value is invalid.
 
-        A name of the form `module:Name` is refused before anything is imported, unless it is trusted.
+        A name of the form `module:Name` is refused before importing anything, unless it is trusted.
         """
         values = json_object(values, cls, "experiment")
         check_trust(_names(values, values.get("machine")), trust, "the experiment")
-        if "digest" in values:  # earlier versions had a record of its own for texts
+        if "digest" in values:  # earlier versions stored texts in a separate record
             text = {"folder": values.pop("data", ""), "digest": values.pop("digest")}
             values |= {"task": Text.name, "text": {**text, "vocabulary": values.pop("vocabulary", None)}}
             values.setdefault("recorded_seeds", 0)
         named = (config for name, config in CONFIGS.items() if name == values.get("model"))
-        config = next(named, LantmConfig)  # another name is refused below
+        config = next(named, LantmConfig)  # an unknown name is refused below
         values["machine"] = make_record(config, values.get("machine"), "machine")
         values["recipe"] = make_record(Recipe, values.get("recipe"), "recipe")
         return make_record(cls, values, "experiment")
 
 
 def _names(experiment: Mapping[str, Any], machine: Any) -> list[str]:
-    """The names of objects in an experiment and its machine."""
+    """The names in an experiment and its machine that may refer to a module."""
     fields = machine if isinstance(machine, Mapping) else {}
     names = (experiment.get("task"), fields.get("geometry"), fields.get("weighting"))
     return [name for name in names if isinstance(name, str)]

@@ -1,4 +1,4 @@
-"""The course of a training as arrays, epoch by epoch, made from its rows of metrics."""
+"""`History`: the metrics of a training as arrays over epochs."""
 
 import dataclasses
 import math
@@ -15,12 +15,12 @@ from lantm.training.learner import EpochReport
 from lantm.training.rows import Row
 
 FIGURES: tuple[str, ...] = ("coarse", "fine", "perplexity")
-"""The figures of tests, by the names of metrics."""
+"""The scores that tests report, as named in the metrics."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """The periodic tests at one scale, or on one text."""
+    """The periodic tests at one scale, or on one part of a text."""
 
     epochs: Int[np.ndarray, " tests"]
     figures: dict[str, Float[np.ndarray, "tests seeds"]]
@@ -29,24 +29,24 @@ class Curves:
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """The course of a training; values that were not finite are nan."""
+    """The metrics of a training over epochs; non-finite values are nan."""
 
     epochs: Int[np.ndarray, " epochs"]
     loss: Float[np.ndarray, "epochs seeds"]
     gradient_norm: Float[np.ndarray, "epochs seeds"]
     rate: Float[np.ndarray, "epochs seeds"]
     skipped: Float[np.ndarray, "epochs seeds"]
-    """Steps skipped so far because the gradient was not finite."""
+    """Number of optimiser steps skipped so far because of a non-finite gradient."""
     longest: Float[np.ndarray, "epochs seeds"]
-    """The longest length that a curriculum which follows what is learnt has reached; nan without one."""
+    """The current maximum length of an adaptive curriculum; nan without one."""
     diverged: Bool[np.ndarray, " seeds"]
-    """Whether the last steps of a seed had no finite gradient."""
+    """Whether the most recent steps of a seed all had non-finite gradients."""
     tests: dict[str, Curves]
-    """By scale (1x, 2x), or validation."""
+    """The tests, by scale (1x, 2x) or `validation`."""
 
     @classmethod
     def from_rows(cls, rows: Iterable[Row], seeds: Sequence[int]) -> "History":
-        """The history of some seeds from rows of metrics; rows of other seeds are skipped."""
+        """The history of these seeds from rows of metrics; rows of other seeds are skipped."""
         place = {seed: at for at, seed in enumerate(seeds)}
         trained: dict[int, list[Row | None]] = {}
         tested: dict[str, dict[int, list[Row | None]]] = {}
@@ -78,7 +78,7 @@ class History:
 
 
 def is_metrics(row: object) -> bool:
-    """Whether a line of a file is one that training writes: an epoch, a seed, and numbers, text or nothing."""
+    """Whether a JSON value is a row that training writes: an epoch, a seed, and numbers, strings or null."""
     return (
         isinstance(row, dict)
         and all(_is_number(row.get(name)) and isinstance(row[name], int) for name in ("epoch", "seed"))
@@ -88,7 +88,7 @@ def is_metrics(row: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """Whether it is a number that fits into an array of 8 bytes each; NaN does not count as one."""
+    """Whether it is a finite number that fits into 8 bytes."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) <= LARGEST if isinstance(value, int) else math.isfinite(value)
@@ -126,5 +126,5 @@ def rows_of_tests(experiment: Experiment, epoch: int, tests: dict[str, Measured]
 
 
 def _finite(value: Any) -> float | None:
-    """A JSON number; JSON has no infinity and no nan."""
+    """A JSON number, or None if it is not finite."""
     return float(value) if np.isfinite(value) else None

@@ -1,4 +1,5 @@
-"""One machine's training as pure functions: a step per batch, the best weights, and how the learning rate falls."""
+"""One machine's training as pure functions: a step per batch, the best weights, and the rules (plateau, validation)
+that lower the learning rate."""
 
 from typing import NamedTuple
 
@@ -17,22 +18,22 @@ from lantm.training.recipe import PATIENCE, Recipe
 
 
 class Learner(NamedTuple):
-    """The complete state of the training of one machine, besides the experiment and the epoch."""
+    """The complete training state of one machine, except for the experiment and the epoch."""
 
     seed: Int[Array, ""]
     model: Model
     optimiser: PyTree
-    rate_scale: Float[Array, ""]  # factor of the learning rate, by the schedule's rules
+    rate_scale: Float[Array, ""]  # factor of the learning rate, set by the schedule
     best_loss: Float[Array, ""]
-    best_age: Int[Array, ""]  # epochs since the best loss, or since the rate fell
-    recent: Float[Array, " tests"]  # merits of the last tests, newest last; minus infinity where there is none yet
+    best_age: Int[Array, ""]  # epochs since the best loss, or since the rate was last lowered
+    recent: Float[Array, " tests"]  # merits of the most recent tests, newest last; -inf where there was none
     best_model: Model  # the weights with the best test so far
     best_score: Float[Array, ""]
     best_epoch: Int[Array, ""]
-    batch: Int[Array, ""]  # batches of this epoch that are done
-    carried: PyTree  # for a text: controller, heads and memory after these batches; for a task: its curriculum
-    losses: Float[Array, " batches"]  # of the batches of this epoch
-    norms: Float[Array, " batches"]  # of their gradients, before clipping
+    batch: Int[Array, ""]  # batches done in this epoch
+    carried: PyTree  # carried between batches: state and memory for a text, the curriculum for a task
+    losses: Float[Array, " batches"]  # of this epoch's batches
+    norms: Float[Array, " batches"]  # gradient norms of this epoch's batches, before clipping
 
 
 class EpochReport(NamedTuple):
@@ -43,11 +44,11 @@ class EpochReport(NamedTuple):
     rate: Float[Array, ""]
     skipped: Int[Array, ""]  # steps skipped so far because loss or gradient was not finite
     diverged: Bool[Array, ""]
-    longest: Int[Array, ""] | None  # length that a curriculum which follows what is learnt has reached
+    longest: Int[Array, ""] | None  # current maximum length of an adaptive curriculum
 
 
 def begin(machine: Config, lessons: Lessons, vocabulary: int, seed: Int[Array, ""]) -> Learner:
-    """A machine before its first epoch."""
+    """The initial state of a machine."""
     model = machine.build(vocabulary, seed_key(seed, INITIALISE))
     return Learner(
         seed=seed,
@@ -75,10 +76,10 @@ def train_batches(
     first: Int[Array, ""],
     end: Int[Array, ""],
 ) -> Learner:
-    """Learns from the batches from `first` to before `end` of an epoch, with a step after each.
+    """Trains on the batches `first` to `end` (exclusive) of an epoch.
 
-    An accelerator takes all batches before the first step, where they do not depend on what is learnt: drawing takes
-    hundreds of small operations, whose start costs it more than their work.
+    On an accelerator, all batches are drawn before the first step if they do not depend on what is learnt: drawing
+    takes hundreds of small operations, and launching them one by one costs more than executing them.
     """
 
     def take(at: Int[Array, ""], learner: Learner) -> Given:
@@ -98,8 +99,8 @@ def train_batches(
 
 
 def _learn(lessons: Lessons, learner: Learner, given: Given, epoch: Int[Array, ""], at: Int[Array, ""]) -> Learner:
-    """One step; one that is not finite changes no weights and is counted as skipped."""
-    import optax  # here, since commands that train nothing start sooner without it
+    """One optimiser step; a non-finite one is skipped and counted."""
+    import optax  # imported here because it slows the start of commands that do not train
 
     recipe = lessons.recipe
 
@@ -108,7 +109,7 @@ def _learn(lessons: Lessons, learner: Learner, given: Given, epoch: Int[Array, "
 
     (value, carried), gradients = jax.value_and_grad(loss, has_aux=True)(learner.model)
     norm = optax.tree.norm(gradients)
-    # If the loss or the norm is not finite, the gradient is made so too: the optimiser then skips the step.
+    # A non-finite loss or norm makes the whole gradient non-finite, so that the optimiser skips the step.
     finite = jnp.isfinite(value) & jnp.isfinite(norm)
     gradients = jax.tree.map(lambda g: jnp.where(finite, g, jnp.nan), gradients)
     steps, optimiser = recipe.transform().update(gradients, learner.optimiser, learner.model)
@@ -126,7 +127,7 @@ def _learn(lessons: Lessons, learner: Learner, given: Given, epoch: Int[Array, "
 def close_epoch(
     recipe: Recipe, learner: Learner, counts: Float[Array, " batches"], epoch: Int[Array, ""]
 ) -> tuple[Learner, EpochReport]:
-    """Ends an epoch. Plateau rule: after `plateau_start` epochs, the rate falls when the best loss is too old."""
+    """Ends an epoch. Plateau rule: after `plateau_start` epochs, the rate falls if the best loss is too old."""
     finite = jnp.isfinite(learner.losses)
     loss = jnp.sum(learner.losses * counts, where=finite) / jnp.sum(counts, where=finite)  # nan: no step was finite
     better = loss < learner.best_loss
@@ -150,9 +151,9 @@ def close_epoch(
 
 
 def learn_from_test(recipe: Recipe, learner: Learner, score: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
-    """The validation rule: the rate falls whenever a test is worse than the best of the few before it."""
+    """Validation rule: the rate falls if a test is worse than the best of the few tests before it."""
     begun = (epoch >= recipe.plateau_start) & (recipe.share_of_lengths(epoch) >= 1)
-    falls = begun & ~(score >= jnp.max(learner.recent))  # also if it is nan
+    falls = begun & ~(score >= jnp.max(learner.recent))  # true for nan as well
     return learner._replace(
         recent=jnp.append(learner.recent[1:], score),
         rate_scale=jnp.where(falls, learner.rate_scale * recipe.plateau_factor, learner.rate_scale),
@@ -160,7 +161,7 @@ def learn_from_test(recipe: Recipe, learner: Learner, score: Float[Array, ""], e
 
 
 def remember_best(learner: Learner, merit: Float[Array, ""], epoch: Int[Array, ""]) -> Learner:
-    """Keeps the weights of the best test so far; the later ones, which were trained longer, win a tie."""
+    """Keeps the weights with the best test so far; on a tie, the newer weights win."""
     better = merit >= learner.best_score
     return learner._replace(
         best_model=jax.tree.map(lambda new, old: jnp.where(better, new, old), learner.model, learner.best_model),

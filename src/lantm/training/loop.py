@@ -1,7 +1,7 @@
-"""The training loop: epochs of all seeds, tests, metrics and checkpoints, interruptible at any moment.
+"""The training loop over epochs, for all seeds: tests, metrics and checkpoints; can be interrupted at any time.
 
-A call to the device does as many batches as fit into a few seconds, so that training can be stopped and continued
-within an epoch, however long that is.
+A call to the device runs about a second's worth of batches, so that training can be stopped and resumed within an
+epoch.
 """
 
 import contextlib
@@ -35,37 +35,37 @@ from lantm.training.run_folder import RunFolder
 from lantm.training.selection import contested, final_merits, with_best_scores
 from lantm.training.starts import best_starts, leading, load_learners, start, start_merits, start_with
 
-_SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or if writing one takes long
+_SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or if writing a checkpoint is slow
 _QUICK = 1.0  # seconds: a checkpoint that takes longer is not written after every test
 
 
 class Progress(NamedTuple):
-    """What `watch` is called with after every call to the device, and after every epoch."""
+    """The argument of `watch`, which is called after every call to the device and after every epoch."""
 
     epoch: int  # the current epoch, or the one that has just ended
     epochs: int
-    batch: int  # batches of it that are done
+    batch: int  # batches done in this epoch
     batches: int
-    loss: Float[np.ndarray, " seeds"]  # the mean of this epoch so far
+    loss: Float[np.ndarray, " seeds"]  # mean over this epoch so far
     rate: Float[np.ndarray, " seeds"]
-    report: EpochReport | None  # once the epoch has ended; fields with a leading axis of seeds
+    report: EpochReport | None  # at the end of an epoch; fields have a leading axis of seeds
     tests: dict[str, Measured]  # the latest test
-    tested: bool  # whether it was taken just now
-    seconds: float  # spent training, those of earlier processes included
-    per_second: float  # problems, or words, of all machines together
+    tested: bool  # whether `tests` is new
+    seconds: float  # training time, including earlier processes
+    per_second: float  # problems or words per second, all machines together
 
 
 class Result(NamedTuple):
-    """How a training ended: one learner per seed, the best of its starts."""
+    """The result of a training: one learner per seed, the best of its starts."""
 
     experiment: Experiment
     source: Source
     learners: Learner
     epoch: int
     complete: bool
-    tests: dict[str, Measured]  # of the best weights, on fresh problems; empty when interrupted
+    tests: dict[str, Measured]  # of the best weights on fresh problems; empty if interrupted
     history: History
-    start_merits: list[list[float | None]]  # the best test of every machine, a list per seed
+    start_merits: list[list[float | None]]  # the best test of every machine, one list per seed
     seconds: float  # as in `Progress`
 
 
@@ -79,12 +79,12 @@ def train(
     warn: Callable[[str], None] = lambda warning: None,
     initial: Model | None = None,
 ) -> Result:
-    """Trains every seed to the end, or until `stop` says so; a run with a folder can be resumed.
+    """Trains every seed to the end, or until `stop` returns true; a run with a folder can be resumed.
 
-    All seeds begin with the weights of `initial`, if it is given, and otherwise each with random ones of its own.
+    All seeds start from the weights `initial` if given, otherwise each from its own random weights.
 
-    On a CPU, a run that is interrupted at any moment and resumed ends in the same weights as an uninterrupted one:
-    everything random is a function of seed, epoch and batch, and everything else is saved.
+    On a CPU, interrupting and resuming a run at any moment does not change the final weights: everything random is a
+    function of seed, epoch and batch, and everything else is in the checkpoint.
     """
     kernel.prepare()
     source = source or experiment.source()
@@ -132,19 +132,19 @@ class _Training:
         self._pace = Pace(material.batches)
         self._trained = 0
         self._began = self._saved = time.monotonic()
-        self._earlier = 0.0  # seconds that earlier processes trained
+        self._earlier = 0.0  # training time of earlier processes
         self._saving, self._unsaved = 0.0, False
         self._last = 0, self._learners
         self._writing = threading.Lock()
 
     def begin_with(self, model: Model) -> None:
-        """Gives all machines the same weights before the first epoch; a checkpoint keeps them for a resumed run."""
+        """Gives all machines the same initial weights, and saves them for a resumed run."""
         self._learners = start_with(self._learners, model, self._mesh)
         self._last = 0, self._learners
         self._save()
 
     def resume(self, folder: RunFolder) -> None:
-        """Continues from the newest whole checkpoint, or from the start if there is none yet."""
+        """Continues from the newest intact checkpoint, or from the start if there is none."""
         self._earlier = folder.seconds
         if folder.has_checkpoint():
             self.epoch, self._learners, warnings = load_learners(folder, self._experiment, self._source)
@@ -159,7 +159,7 @@ class _Training:
             self._recorder.resume(self.epoch)
 
     def advance(self) -> list[Row]:
-        """Trains for a few seconds, or to the end of the epoch; the rows of metrics of an epoch that has ended."""
+        """Trains for about a second, or to the end of the epoch; returns the rows of metrics if the epoch ended."""
         material, epoch = self._material, self.epoch + 1
         end = min(self._batch + self._pace.batches, material.batches)
         with self._pace:
@@ -192,7 +192,7 @@ class _Training:
             rows += rows_of_tests(experiment, epoch, self._tests)
         if self._folder is None:
             self._rows += rows
-        else:  # a long training keeps its metrics on disk alone
+        else:  # a long training keeps its metrics only on disk
             self._folder.append_metrics(rows)
         self.epoch, self._batch = epoch, 0
         self._report(epoch, report, tested)
@@ -220,9 +220,9 @@ class _Training:
         return place(jnp.asarray(values), self._mesh)
 
     def _report(self, epoch: int, report: EpochReport | None, tested: bool) -> list[Row]:
-        """Calls `watch`; there are no rows within an epoch."""
+        """Calls `watch`; returns the rows of metrics at the end of an epoch."""
         if report is None:
-            # NumPy slices the arrays: JAX would compile and keep a program for every number of batches.
+            # Sliced by NumPy: JAX would compile and cache a program for every number of batches.
             done = slice(0, self._batch)
             losses, counts = np.asarray(self._learners.losses)[self._leading, done], self._material.counts[done]
             loss = np.sum(losses * counts, axis=1) / np.sum(counts)
@@ -254,9 +254,9 @@ class _Training:
         if self._folder is None or self._recorder is None:
             return
         if self.epoch < self._recipe.epochs and stopped and not self._recorder.compiled:
-            self._recorder.set_aside()  # who interrupts is not made to wait for a compilation
+            self._recorder.set_aside()  # an interrupted command does not wait for compilation
         else:
-            self._recorder.write()  # the first time this compiles, which says nothing about the time of a checkpoint
+            self._recorder.write()  # the first call compiles, so it is not counted as checkpoint time
         began = time.monotonic()
         with self._writing:
             self._folder.save_checkpoint(self.epoch, self._learners, self._origin)
@@ -266,8 +266,8 @@ class _Training:
         self._saving = self._saved - began
 
     def save_last(self) -> None:
-        """Saves what there was before the current call to the device, from another thread; the process ends next."""
-        self._writing.acquire()  # and never released: what is being written is finished first, and nothing after it
+        """Saves the state before the current call to the device, from another thread; the process then ends."""
+        self._writing.acquire()  # never released: a write in progress finishes, and no other one begins
         epoch, learners = self._last
         if self._unsaved and self._folder is not None and self._recorder is not None:
             self._recorder.set_aside(epoch)
@@ -275,11 +275,11 @@ class _Training:
             self._folder.write_seconds(self._seconds)
 
     def result(self) -> Result:
-        """The result so far, after a last checkpoint."""
+        """The result so far, after saving a last checkpoint."""
         experiment, recipe, learners = self._experiment, self._recipe, self._learners
         if self._unsaved:
             self._save(stopped=True)
-        # A run that was complete already has taken no more time.
+        # A run that was already complete has used no more time.
         seconds = self._seconds if self._trained else self._earlier
         if self._folder is not None and self._trained:
             self._folder.write_seconds(seconds)

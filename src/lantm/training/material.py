@@ -1,9 +1,7 @@
-"""The batches of an epoch and the tests during training, for the two kinds of source: problems and texts.
+"""Batches and tests of a training, for both kinds of source: generated problems, and texts read piece by piece.
 
-Compiled programs depend on the lessons of a material alone: how batches are taken and learned from. Materials with
-equal lessons share them.
-
-Everything else about training (optimiser, schedule, starts, checkpoints, recordings) is the same for both.
+Compiled programs depend only on `Lessons` (how batches are drawn and learned from). Materials with equal lessons share
+them. Everything else (optimiser, schedule, starts, checkpoints, recordings) is the same for both kinds of source.
 """
 
 import abc
@@ -18,8 +16,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from lantm.batch import Batch
 from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, mark, side_by_side
 from lantm.evaluation import reading as text_reading
+from lantm.evaluation.cross_entropy import total_surprise
 from lantm.evaluation.examiner import PARTS
-from lantm.evaluation.surprise import total_surprise
 from lantm.machine import Model, Noise
 from lantm.machine.loops import get_row
 from lantm.randomness import EVALUATE, NOISE, TEST, TRAIN, seed_key, shared_key
@@ -32,11 +30,11 @@ from lantm.training.problems import check_set, draw_problems
 from lantm.training.recipe import Recipe
 
 Given = Any
-"""What one step learns from: a batch of problems, or a piece of a text."""
+"""The input of one training step: a batch of problems, or a piece of a text."""
 
 
 class Lessons(abc.ABC):
-    """How a machine learns from the batches of a material, one after the other; compared by its fields."""
+    """How batches are drawn and their loss is computed; compared by its fields."""
 
     recipe: Recipe
 
@@ -47,12 +45,12 @@ class Lessons(abc.ABC):
 
     @property
     def independent(self) -> bool:
-        """Whether a batch can be drawn before those before it were learnt from, and is drawn at all."""
+        """Whether batches are drawn, and do not depend on what was learnt from earlier ones."""
         return False
 
     @abc.abstractmethod
     def begin(self, model: Model) -> PyTree:
-        """What is carried from batch to batch, before the first one."""
+        """The initial value of what is carried from batch to batch."""
 
     @abc.abstractmethod
     def take(
@@ -62,11 +60,11 @@ class Lessons(abc.ABC):
 
     @abc.abstractmethod
     def loss(self, model: Model, given: Given, carried: PyTree, at: Int[Array, ""]) -> tuple[Float[Array, ""], PyTree]:
-        """The mean loss per symbol, and what is carried on."""
+        """The mean loss per symbol, and the new carried value."""
 
 
 class Material(abc.ABC):
-    """Batches to learn from, and the tests of all machines."""
+    """The training batches and the tests of all machines."""
 
     lessons: Lessons
     per_batch: int
@@ -74,7 +72,7 @@ class Material(abc.ABC):
     counts: Float[np.ndarray, " batches"]
     """The weight of each batch in the mean loss of the epoch."""
     data: PyTree
-    """What batches are taken from, on the device; shared by all seeds."""
+    """The data on the device that batches are taken from; shared by all seeds."""
     tests: Examiner
     """The tests during training."""
     final: Examiner
@@ -87,7 +85,8 @@ class Material(abc.ABC):
 
     @abc.abstractmethod
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:
-        """The tests that choose the best weights: the shortest lengths first, at each random problems before hard."""
+        """The tests that select the best weights: shortest lengths first, at each length random before hard
+        problems."""
 
 
 def make_material(experiment: Experiment, source: Source) -> Material:
@@ -96,7 +95,7 @@ def make_material(experiment: Experiment, source: Source) -> Material:
 
 
 class Lesson(NamedTuple):
-    """A batch of problems to learn from."""
+    """A batch of problems for one training step."""
 
     problems: Batch
     noise: PRNGKeyArray
@@ -107,7 +106,7 @@ class Lesson(NamedTuple):
 class ProblemLessons(Lessons):
     """Problems of a task, drawn on the device.
 
-    All seeds have the same lengths, so that they run in step, except in a curriculum that follows what each has learnt.
+    All seeds have the same lengths, so that they run the same number of steps, except with an adaptive curriculum.
     """
 
     recipe: Recipe
@@ -122,7 +121,7 @@ class ProblemLessons(Lessons):
         return not self.recipe.curriculum_threshold
 
     def begin(self, model: Model) -> Reached | None:
-        """How far a curriculum that follows what is learnt has come; otherwise problems are independent."""
+        """The initial state of an adaptive curriculum; without one, nothing is carried."""
         recipe = self.recipe
         return Reached.start(self.task.train_lengths, recipe.curriculum_step) if recipe.curriculum_threshold else None
 
@@ -176,7 +175,7 @@ class ProblemMaterial(Material):
 
 @dataclasses.dataclass(frozen=True)
 class TextLessons(Lessons):
-    """A text, read piece by piece with state and memory carried on; an epoch reads it once (section 4.3)."""
+    """A text, read piece by piece with carried state and memory; an epoch is one pass (section 4.3)."""
 
     recipe: Recipe
     pieces: int

@@ -1,6 +1,6 @@
-"""Whether a checkpoint can be continued: what it belongs to, and whether what is in it can be used.
+"""Checks that a checkpoint belongs to the experiment that resumes from it, and that its contents are usable.
 
-It notes the experiment and what that learns from, so that it is never continued as another.
+A checkpoint stores the experiment and a description of its source, so that it is never resumed as a different one.
 """
 
 import pathlib
@@ -18,11 +18,11 @@ from lantm.tasks import Source, Text
 from lantm.training.experiment import Experiment
 from lantm.training.learner import Learner
 
-_SHOWN = 3  # differences that are named
+_SHOWN = 3  # number of differences that an error message lists
 
 
 def origin(experiment: Experiment, source: Source) -> dict[str, Any]:
-    """The notes of a checkpoint that say what it belongs to."""
+    """The notes stored in a checkpoint that identify its experiment and source."""
     lengths = source.train_lengths
     learnt = {
         "name": source.name,
@@ -35,9 +35,9 @@ def origin(experiment: Experiment, source: Source) -> dict[str, Any]:
 
 
 def check_origin(notes: Mapping[str, Any], experiment: Experiment, source: Source, folder: pathlib.Path) -> None:
-    """Raises a `LantmError` that says what differs, if a checkpoint belongs to another experiment or source.
+    """Raises a `LantmError` that lists the differences if a checkpoint belongs to another experiment or source.
 
-    Earlier versions did not note it: theirs are taken as they are.
+    Checkpoints of earlier versions have no such notes and are accepted.
     """
     if "experiment" not in notes:
         return
@@ -47,7 +47,7 @@ def check_origin(notes: Mapping[str, Any], experiment: Experiment, source: Sourc
     except LantmError as error:
         raise LantmError(f"{folder} has a checkpoint of another experiment: {error}") from error
     stored = notes.get("source")
-    if trained.recipe.epochs < experiment.recipe.epochs:  # a run may be trained further
+    if trained.recipe.epochs < experiment.recipe.epochs:  # a run may be extended
         trained = trained.with_epochs(experiment.recipe.epochs)
     found = _differences(trained.published(), now["experiment"], "")
     found += _differences(stored if isinstance(stored, dict) else {}, now["source"], "the source's ")
@@ -55,12 +55,12 @@ def check_origin(notes: Mapping[str, Any], experiment: Experiment, source: Sourc
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise LantmError(
             f"{folder} has a checkpoint of another experiment: {', '.join(found[:_SHOWN])}{more}; undo that, or train "
-            "anew in another folder"
+            "in another folder"
         )
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any], place: str) -> list[str]:
-    """What differs between two records, each with its name and both values."""
+    """The differences of two records, each with its name and both values."""
     found = []
     for name in now:
         one, other = before.get(name), now[name]
@@ -72,14 +72,14 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any], place: str) 
 
 
 def check_learners(learners: Learner, batches: int, where: object) -> None:
-    """Raises a `LantmError` if machines that were read stand at a batch that there is not."""
+    """Raises a `LantmError` if learners read from a file are at an invalid batch number."""
     at = np.asarray(learners.batch)
     if not np.all((at >= 0) & (at < batches)) or np.any(at != at[0]):
-        raise LantmError(f"{where} is damaged: it stands at batch {at.tolist()} of {batches}; restore it from a copy")
+        raise LantmError(f"{where} is damaged: it is at batch {at.tolist()} of {batches}; restore it from a copy")
 
 
 def diverged_machines(learners: Learner) -> list[str]:
-    """A warning if machines have weights that are not finite, which nothing can be learnt or answered with."""
+    """A warning if the weights of some machines are not finite, which makes them unusable."""
     spoilt = ~finite_weights(learners.best_model)
     if not spoilt.any():
         return []

@@ -1,7 +1,7 @@
-"""The compiled programs of a training, and how they are compiled before it begins.
+"""The compiled programs of a training, and their compilation ahead of time.
 
-What is traced and compiled for arguments of the same shapes is used by the call that follows, so that one thread can
-prepare the next training while the device is busy with another.
+Tracing and compiling for given shapes is cached for later calls, so one thread can prepare the next training while the
+device is busy with another.
 """
 
 from typing import Any, NamedTuple
@@ -20,22 +20,22 @@ from lantm.training.starts import best_starts, start
 
 
 class Programs(NamedTuple):
-    """What a training calls, for all its machines at once."""
+    """The compiled functions of a training, each for all machines at once."""
 
     train: Any
-    """Learns from some batches of an epoch."""
+    """Trains on some batches of an epoch."""
     close: Any
     """Ends an epoch."""
     keep_best: Any
-    """Keeps the weights of the best test."""
+    """Keeps the best weights after a test."""
     heed: Any
-    """Changes the rate after a test."""
+    """Applies the validation rule to the learning rate after a test."""
 
     @classmethod
     def of(cls, lessons: Lessons, mesh: Mesh) -> "Programs":
-        """Those of a material's lessons; equal ones share them."""
+        """The programs for some lessons; equal lessons share them."""
         return cls(
-            # Nothing is donated: while a call is under way, what there was before it can still be saved.
+            # No donation: the state before a call must remain available for saving during the call.
             compiled_once(train_batches, mesh, lessons),
             compiled_once(close_epoch, mesh, lessons.recipe, donate_argnums=0),
             compiled_once(_remember_best, mesh),
@@ -44,7 +44,7 @@ class Programs(NamedTuple):
 
 
 def compile_ahead(experiment: Experiment, source: Source) -> Learner:
-    """Compiles the programs of epochs and tests; returns what a training of so many seeds results in, untrained."""
+    """Compiles the programs of epochs and tests; returns the shapes of the resulting learners."""
     material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
     recipe, programs = experiment.recipe, Programs.of(material.lessons, mesh)
     learners = start(experiment, source, material, mesh)
@@ -60,7 +60,7 @@ def compile_ahead(experiment: Experiment, source: Source) -> Learner:
     return best_starts(experiment, learners)
 
 
-# Learner and merit as a pair, over which seeds are mapped.
+# Learner and merit as a pair, mapped over seeds.
 
 
 def _remember_best(pair: tuple[Learner, Float[Array, ""]], epoch: Int[Array, ""]) -> Learner:

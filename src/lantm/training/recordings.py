@@ -1,9 +1,9 @@
-"""Recordings of a training: after every epoch each recorded seed runs one random problem of the longest length.
+"""Records one problem per epoch for some seeds during training (`evaluation/recording.py` records a single problem).
 
-For a text, the problem is a random piece of the validation text. Recordings are cheap: after an epoch only a copy of
-the weights is set aside, and all epochs since the last test are then run as one program. A file in `recordings/` holds
-consecutive epochs and is never changed, so a crash leaves no partial file. A resumed run deletes those that are newer
-than its checkpoint and makes the same ones again.
+The problem is a random one of the longest training length, or a random piece of the validation text. Recording is
+cheap: after an epoch only a copy of the weights is kept, and all epochs since the last test are then run as one
+program. A file in `recordings/` holds consecutive epochs and is never changed, so a crash leaves no partial file. A
+resumed run deletes the files newer than its checkpoint and records those epochs again, with the same result.
 """
 
 import contextlib
@@ -28,14 +28,14 @@ from lantm.randomness import RECORD, seed_key
 from lantm.tasks import Source, Task
 from lantm.training.experiment import Experiment
 
-# The number of weights that may be set aside before they are run: 128 MiB.
+# Maximum number of weights kept before they are run: 128 MiB.
 _ROOM = 2**25
 _WAITING = "waiting.safetensors"
 _NAME = re.compile(r"epochs-(\d+)-(\d+)\.safetensors")
 
 
 class Movements(NamedTuple):
-    """What the heads did: gates and strengths in half precision, without what follows from the rest."""
+    """What the heads did: gates and strengths in half precision; derived arrays are left out."""
 
     keys: Float[Array, "*runs time heads key"]
     key_gates: Float[Array, "*runs time heads"]
@@ -47,10 +47,10 @@ class Movements(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """What is in a file: every field has a leading axis of epochs and one of seeds.
+    """The contents of a file: every field has a leading axis of epochs and one of seeds.
 
-    Problems of one length may differ in size: of the time there is room for, each has its own `steps`. It writes in
-    the first `writes` of them, and answers from step `answer_start` on.
+    Problems of one length may differ in size; arrays are padded. Each problem has its number of `steps`, writes in the
+    first `writes` of them, and answers from step `answer_start` on.
     """
 
     inputs: Int[Array, "*runs time"]
@@ -63,7 +63,7 @@ class Stretch(NamedTuple):
 
 
 def _run(source: Source, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> Stretch:
-    """One machine on the random problem of its seed and epoch."""
+    """Runs a machine on the random problem of its seed and epoch."""
     model, seed, epoch = run
     longest = source.train_lengths.largest
     batch = source.sample(seed_key(seed, RECORD, epoch), 1, longest, longest)
@@ -92,13 +92,13 @@ def _run(source: Source, run: tuple[Model, Int[Array, ""], Int[Array, ""]]) -> S
 
 @jax.jit
 def _copy(models: Model, places: Int[Array, " seeds"]) -> Model:
-    """The models at some places: a copy, since training overwrites the weights that it is given."""
+    """A copy of the models at these indices; training donates the arrays that it is given."""
     copies: Model = jax.tree.map(lambda leaf: jnp.copy(leaf[places]), models)
     return copies
 
 
 class Recorder:
-    """Sets weights aside epoch by epoch, and writes recordings of them on request."""
+    """Keeps copies of the weights after every epoch, and writes recordings of them on request."""
 
     def __init__(self, experiment: Experiment, source: Source, folder: pathlib.Path):
         """`folder` is where the files go."""
@@ -107,20 +107,20 @@ class Recorder:
         self._seeds = len(self._numbers)
         self._waiting: list[tuple[int, Model]] = []
         self._written: list[tuple[int, Model]] = []
-        self.compiled = False  # whether there was anything to write so far
+        self.compiled = False  # whether `write` has compiled its program
         self._model = model = model_shapes(experiment.machine, source.vocabulary)
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         recipe = experiment.recipe
         self._epochs = max(1, min(recipe.test_every, recipe.epochs, _ROOM // (size * max(1, self._seeds))))
         self._mesh = mesh = device_mesh(max(1, self._seeds * self._epochs))
-        # A text is in its program: one that were kept would keep the text.
+        # The program of a text contains the text, so it is not cached.
         if isinstance(source, Task):
             self._run = compiled_once(_run, mesh, source)
         else:
             self._run = over_seeds(partial(_run, source), mesh)
 
     def add(self, epoch: int, models: Model, places: Int[np.ndarray, " seeds"]) -> None:
-        """Sets the weights of an epoch aside; `places` say where in the leading axis of `models` the seeds are."""
+        """Keeps the weights of an epoch; `places` are the indices of the seeds in the leading axis of `models`."""
         if self._seeds:
             self._waiting.append((epoch, _copy(models, places[: self._seeds])))
             if len(self._waiting) == self._epochs:
@@ -128,15 +128,15 @@ class Recorder:
                 self.write()
 
     def let_go(self) -> None:
-        """What was written is needed no more: from now on, training would continue from the newest epoch."""
+        """Drops what was written: it belongs to epochs that a resumed training does not repeat."""
         self._written = []
 
     def set_aside(self, last: int | None = None) -> None:
-        """Writes the weights themselves, which takes no compilation: a resumed training makes recordings of them.
+        """Saves the kept weights themselves, which needs no compilation; a resumed training records them.
 
-        Up to the epoch `last`, by default all.
+        Only epochs up to `last` are saved, by default all.
         """
-        # A file that goes beyond the epoch that training continues from will be deleted.
+        # Files that extend beyond the epoch of the checkpoint are deleted on resume.
         waiting = [one for one in (*self._written, *self._waiting) if last is None or one[0] <= last]
         if waiting:
             epochs, models = zip(*jax.device_get(waiting), strict=True)
@@ -144,9 +144,9 @@ class Recorder:
             weight_files.save(self._folder / _WAITING, together, {"epochs": list(epochs)})
 
     def resume(self, epoch: int) -> None:
-        """Takes back what was set aside of epochs up to the one that training continues from."""
+        """Loads the weights saved by `set_aside`, for epochs up to the one that training resumes from."""
         path = self._folder / _WAITING
-        with contextlib.suppress(LantmError, LookupError, TypeError):  # a few recordings fewer are no harm
+        with contextlib.suppress(LantmError, LookupError, TypeError):  # losing a few recordings does no harm
             epochs = [int(number) for number in weight_files.read_notes(path)["epochs"]]
             shape = (len(epochs), self._seeds)
             like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((*shape, *leaf.shape), leaf.dtype), self._model)
@@ -158,11 +158,11 @@ class Recorder:
             ]
 
     def write(self) -> None:
-        """Runs the machines that were set aside, and writes their recordings to a file."""
+        """Runs the kept machines and writes their recordings to a file."""
         if not self._waiting:
             return
         epochs, models = zip(*jax.device_get(self._waiting), strict=True)
-        # Always the same number, so that there is only one program: the last machine is repeated as padding.
+        # Padded to a fixed number of epochs, so that there is only one program: the last machine is repeated.
         missing = self._epochs - len(epochs)
         together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *models, *[models[-1]] * missing)
         seeds = np.tile(self._numbers, self._epochs)
@@ -171,7 +171,7 @@ class Recorder:
         shape = (self._epochs, self._seeds)
         kept = jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:])[: len(epochs)], ran)
         if kept.movements is not None:
-            # What a step can see is the same for all problems until their own writing ends: the longest has it all.
+            # Until their own writing ends, all problems see the same slots at each step: the longest one has them all.
             longest = np.unravel_index(np.argmax(kept.writes), kept.writes.shape)
             kept = kept._replace(movements=kept.movements._replace(seen=kept.movements.seen[longest]))
         notes = {"first_epoch": epochs[0], "last_epoch": epochs[-1]}
@@ -182,7 +182,7 @@ class Recorder:
 
 
 def files(folder: pathlib.Path) -> list[tuple[int, int, pathlib.Path]]:
-    """The files of recordings, each with its first and last epoch, in the order of training."""
+    """The recording files with their first and last epochs, in order."""
     found = []
     for path in folder.glob("epochs-*.safetensors"):
         if match := _NAME.fullmatch(path.name):
@@ -215,7 +215,7 @@ def load_recordings(
 
 
 def _like(experiment: Experiment, source: Source, epochs: int, seeds: int) -> Any:
-    """The shapes of what is in a file."""
+    """The shapes of a file's contents."""
 
     def one() -> Stretch:
         model = experiment.machine.build(source.vocabulary, jax.random.key(0))
@@ -229,7 +229,7 @@ def _like(experiment: Experiment, source: Source, epochs: int, seeds: int) -> An
 
 
 def _check(stretch: Any, source: Source, path: pathlib.Path) -> None:
-    """Raises a `LantmError` if a file counts or points at what there is not."""
+    """Raises a `LantmError` if a file contains indices or counts out of range."""
     time = stretch.inputs.shape[-1]
     within = [(stretch.answer_start, stretch.steps), (stretch.writes, time), (stretch.steps, time)]
     within += [(symbols, source.vocabulary - 1) for symbols in stretch[:3]]
@@ -239,7 +239,7 @@ def _check(stretch: Any, source: Source, path: pathlib.Path) -> None:
         within += [] if moved.settled_on is None else [(moved.settled_on + 1, slots)]
     for found, most in within:
         if not np.all((np.asarray(found) >= 0) & (np.asarray(found) <= np.asarray(most))):
-            raise LantmError(f"{path} is damaged: it counts or points beyond what it holds; delete it")
+            raise LantmError(f"{path} is damaged: it contains numbers out of range; delete it")
 
 
 def _recording(experiment: Experiment, stretch: Any, at: tuple[int, int]) -> Recording:

@@ -1,4 +1,4 @@
-"""The row of JSON that all commands print and all results store: one experiment on one test."""
+"""The result row: one experiment on one test, as printed by all commands and stored in all results."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class ScoreRow:
-    """What every row of scores in a file has to say; it may say more."""
+    """The required fields of a stored row of scores; further fields are allowed."""
 
     task: str
     model: str
@@ -34,12 +34,12 @@ class ScoreRow:
 
     def __post_init__(self) -> None:
         if not (0 <= self.coarse <= 100 and 0 <= self.fine <= 100 and self.problems >= 1):
-            raise LantmError(f"a row has {self.coarse}% and {self.fine}% of {self.problems} problems right")
+            raise LantmError(f"a row has invalid scores: {self.coarse}% and {self.fine}% of {self.problems} problems")
 
 
 @dataclasses.dataclass(frozen=True)
 class PerplexityRow:
-    """What every row of perplexities in a file has to say; it may say more."""
+    """The required fields of a stored row of perplexities; further fields are allowed."""
 
     task: str
     model: str
@@ -51,23 +51,23 @@ class PerplexityRow:
 
 
 def read_rows(values: Any, where: str) -> list[Row]:
-    """Rows that a file has, checked."""
+    """Rows read from a file, checked."""
     if not isinstance(values, list):
-        raise LantmError(f"{where} is no list of rows")
+        raise LantmError(f"{where} is not a list of rows")
     for row in values:
         kind = PerplexityRow if isinstance(row, dict) and "perplexity" in row else ScoreRow
         make_record(kind, row, where, others=True)
         for name, value in row.items():
             if name.endswith("_by_seed") and not (isinstance(value, list) and len(value) == row["seeds"]):
-                raise LantmError(f"{where}: {name} does not have a figure per seed")
+                raise LantmError(f"{where}: {name} does not have one number per seed")
     return values
 
 
 def score_row(experiment: Experiment, label: str, measured: Measured, best: int | None = None) -> Row:
-    """One row: whose figures they are, and the figures.
+    """One row: the experiment's names and the scores of a test.
 
-    `best` is the index of the best seed if it was selected on other problems; otherwise it is the best seed of this
-    test, by the score that the recipe selects by.
+    `best` is the index of the best seed if it was selected on other problems; by default it is the best seed of this
+    test, by the recipe's `select_by`.
     """
     best = best_seed([measured], experiment.recipe.select_by) if best is None else best
     head = {
@@ -80,12 +80,13 @@ def score_row(experiment: Experiment, label: str, measured: Measured, best: int 
 
 
 def of_seed(row: Row, experiment: Experiment, index: int) -> Row:
-    """The row with the figures of one seed in the place of those of the test's own best one.
+    """The row with the scores of one seed instead of those of the test's best seed.
 
-    Rows of earlier versions have no intervals: over a range of lengths there is none, as the batches are not known.
+    Rows of earlier versions have no intervals. Over a range of lengths one cannot be computed, as the batches are
+    unknown.
     """
     if index >= row["seeds"]:
-        raise LantmError(f"there are figures of {row['seeds']} seeds only: resume the training, which writes them anew")
+        raise LantmError(f"there are scores of {row['seeds']} seeds only: resume the training, which writes them anew")
     own = {name: row[f"{name}_by_seed"][index] for name in row if f"{name}_by_seed" in row}
     if "coarse" in row and "interval" not in row:
         one_length, problems = row["lengths"][0] == row["lengths"][1], row["problems"]

@@ -1,14 +1,14 @@
-"""The run folder: everything about a training, in files that other programs can read.
+"""`RunFolder`: the folder of a training (experiment, metrics, checkpoints, results), and its lock.
 
-experiment.json     what was trained and how: all that is needed to repeat it
-metrics.jsonl       a line per epoch and seed, and a line per test and seed
-checkpoints/        the last two, as safetensors; training continues from the newest whole one
-.lock               held by the process that trains, reports or promotes; .holder.json says which
-recordings/         what seeds did with one problem per epoch, as safetensors
-tensorboard/        the same metrics as event files
+experiment.json     the experiment: all that is needed to repeat the training
+metrics.jsonl       one line per epoch and seed, and one per test and seed
+checkpoints/        the last two, as safetensors; training resumes from the newest intact one
+.lock               lock of the process that trains, reports or promotes; .holder.json names it
+recordings/         what seeds did on one problem per epoch, as safetensors
+tensorboard/        the metrics as event files
 seconds.json        the training time of all processes together
 summary.json        the final scores, once training is complete
-report.html         the results as a page: curves, machines at work, why they fail (see `lantm.report.pages`)
+report.html         the results as a page (see `lantm.report.pages`)
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from lantm.training.rows import read_rows
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What a summary has besides its rows; it may say more."""
+    """The required fields of summary.json besides the rows; further fields are allowed."""
 
     epoch: int = 0
     seconds: float = 0.0
@@ -44,38 +44,38 @@ class Summary:
 
 @dataclasses.dataclass(frozen=True)
 class Seconds:
-    """What is in seconds.json."""
+    """The contents of seconds.json."""
 
     seconds: float
 
 
-_LONGEST_LINE = 2**16  # characters of metrics
-KEPT = 2  # checkpoints: the one before the newest stays, in case the newest is damaged
+_LONGEST_LINE = 2**16  # characters per line of metrics
+KEPT = 2  # checkpoints: the newest, and the previous one in case the newest is damaged
 
 
 class RunFolder:
-    """A run on disk."""
+    """The folder of a training run."""
 
     def __init__(self, path: pathlib.Path, trust: Trust = False):
-        """Names the folder; `create` and `open` check that it is one. `trust` is that in modules which it names."""
+        """Does not access the disk; use `create` or `open`. `trust` lists modules that the folder may import."""
         self.path = path
         self.trust = trust
 
     @classmethod
     def create(cls, path: pathlib.Path, experiment: Experiment, provenance: dict[str, Any]) -> "RunFolder":
-        """A new run folder; one that holds a run already is not touched."""
+        """Creates a run folder; raises a `LantmError` if the folder already holds a run."""
         folder = cls(path, experiment.modules)
         if folder.exists():
             raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
         check_folder(path)
         taken = LantmError(f"{path} is not empty: choose another --out")
-        # In a folder with a lock, another process may be making a run: then the lock says so.
+        # If the folder has a lock, another process may be creating a run there; then taking the lock reports it.
         if path.exists() and (names := _names(path)) and not names & LOCK_FILES:
             raise taken
         with folder.locked():
-            if folder.exists():  # another process was quicker
+            if folder.exists():  # another process was faster
                 raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
-            for unfinished in leftovers(path):  # of a process that was killed before it had made a run
+            for unfinished in leftovers(path):  # of a process that was killed before it had created a run
                 unfinished.unlink(missing_ok=True)
             if _names(path) - LOCK_FILES:
                 raise taken
@@ -84,7 +84,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: pathlib.Path, trust: Trust = False) -> "RunFolder":
-        """A run folder that exists."""
+        """Opens an existing run folder."""
         folder = cls(path, trust)
         if not folder.exists():
             raise LantmError(f"{path} is not a run folder: it has no experiment.json; lantm train --out makes one")
@@ -92,7 +92,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self, timeout: float = 0, reads: bool = False) -> Iterator[None]:
-        """Keeps other processes from training, reporting on or promoting this run; one that is late is refused."""
+        """Holds the folder's lock, which excludes other processes that train, report on or promote this run."""
         with locked(self.path, timeout, reads=reads):
             yield
 
@@ -113,19 +113,19 @@ class RunFolder:
         return self.path / "metrics.jsonl"
 
     def experiment(self) -> Experiment:
-        """What was trained."""
+        """The experiment of the run."""
         return Experiment.from_json(read_json_object(self._experiment_file).get("experiment"), self.trust)
 
     def provenance(self) -> dict[str, Any]:
-        """Where and with what it was trained."""
+        """The provenance of the run."""
         where = f"the provenance in {self._experiment_file}"
         return read_provenance(read_json_object(self._experiment_file).get("provenance", {}), where)
 
     def extend(self, epochs: int) -> Experiment:
-        """Makes a training longer, complete or not, to be resumed; the summary goes, as it is no longer of its end."""
+        """Increases the number of epochs, before the run is resumed; deletes the summary, which is then outdated."""
         experiment = self.experiment()
         if epochs <= experiment.recipe.epochs:
-            raise LantmError(f"epochs is {epochs}: the run has {experiment.recipe.epochs} already, give more")
+            raise LantmError(f"epochs is {epochs}: the run already has {experiment.recipe.epochs}, give more")
         longer = experiment.with_epochs(epochs)
         self._summary_file.unlink(missing_ok=True)
         write_json(self._experiment_file, {"experiment": longer.to_json(), "provenance": self.provenance()})
@@ -142,12 +142,12 @@ class RunFolder:
             raise LantmError(f"cannot write {self._metrics_file}: {error.strerror}") from error
 
     def metrics(self) -> Iterator[dict[str, Any]]:
-        """The lines of metrics.jsonl; a line that a crash left incomplete, or that is none, is skipped."""
+        """The lines of metrics.jsonl; incomplete or invalid lines are skipped."""
         if not self._metrics_file.exists():
             return
         check_file(self._metrics_file)
         with open(self._metrics_file, encoding="utf-8", errors="replace") as file:
-            # A longer line is none of ours: it is read in pieces, which are skipped, and never as a whole.
+            # We write no longer lines. A longer one is read in parts, which are skipped, and never as a whole.
             for line in iter(lambda: file.readline(_LONGEST_LINE), ""):
                 try:
                     row = json.loads(line)
@@ -161,7 +161,7 @@ class RunFolder:
         return History.from_rows(self.metrics(), experiment.seed_numbers)
 
     def last_epoch(self) -> int:
-        """The last epoch in the metrics; only the end of the file is read."""
+        """The last epoch in the metrics; reads only the end of the file."""
         try:
             check_file(self._metrics_file)
             with open(self._metrics_file, "rb") as file:
@@ -177,7 +177,7 @@ class RunFolder:
         return 0
 
     def forget_after(self, epoch: int) -> None:
-        """Deletes what is newer than the checkpoint that training continues from, and files left incomplete."""
+        """Deletes everything newer than the checkpoint that training resumes from, and unfinished files."""
         for folder in (self.path, self.path / "checkpoints", self.recordings_path):
             for unfinished in leftovers(folder):
                 unfinished.unlink(missing_ok=True)
@@ -186,11 +186,11 @@ class RunFolder:
         write_whole(self._metrics_file, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
-        """The final scores."""
+        """Writes the final scores."""
         write_json(self._summary_file, summary)
 
     def summary(self) -> dict[str, Any]:
-        """The final scores; empty while training is not complete."""
+        """The final scores; empty if training is not complete."""
         if not self._summary_file.exists():
             return {}
         summary, where = read_json_object(self._summary_file), str(self._summary_file)
@@ -199,14 +199,14 @@ class RunFolder:
 
     @property
     def seconds(self) -> float:
-        """The training time of all processes together; of one that was killed, up to its last checkpoint."""
+        """The training time of all processes together; for a killed process, up to its last checkpoint."""
         try:
             return make_record(Seconds, read_json_object(self.path / "seconds.json"), "seconds.json").seconds
         except (OSError, LantmError):
             return 0.0
 
     def write_seconds(self, seconds: float) -> None:
-        """The training time so far."""
+        """Writes the training time so far."""
         write_json(self.path / "seconds.json", {"seconds": round(seconds, 1)})
 
     # Recordings.
@@ -217,7 +217,7 @@ class RunFolder:
         return self.path / "recordings"
 
     def recordings(self, source: Source, seed: int) -> Iterator[tuple[int, Recording]]:
-        """What a seed did after every epoch, with the epochs; nothing if it was not recorded."""
+        """The recordings of a seed with their epochs; empty if it was not recorded."""
         return recordings.load_recordings(self.recordings_path, self.experiment(), source, seed)
 
     # Checkpoints.
@@ -231,11 +231,11 @@ class RunFolder:
         return sorted(found, reverse=True)
 
     def has_checkpoint(self) -> bool:
-        """Whether there is a checkpoint, whole or not."""
+        """Whether there is a checkpoint, intact or not."""
         return bool(self._checkpoints())
 
     def save_checkpoint(self, epoch: int, learners: Any, origin: Mapping[str, Any] | None = None) -> None:
-        """Writes a checkpoint, with notes of what it belongs to, and removes all but the last two."""
+        """Writes a checkpoint with notes of its origin, and deletes all but the last two."""
         path = self.path / "checkpoints" / f"epoch-{epoch:06d}.safetensors"
         weight_files.save(path, learners, {"epoch": epoch, **(origin or {})})
         for _, old in self._checkpoints()[KEPT:]:
@@ -244,9 +244,9 @@ class RunFolder:
     def load_checkpoint(
         self, like: Any, check_origin: Callable[[Mapping[str, Any]], None] = lambda notes: None
     ) -> tuple[int, Any, list[str]]:
-        """The newest whole checkpoint: its epoch, its contents, and what was wrong with newer ones.
+        """The newest intact checkpoint: its epoch, its contents, and warnings about damaged newer ones.
 
-        One that is whole but belongs to something else, as `check_origin` finds, is refused.
+        `check_origin` raises an error if the checkpoint belongs to another experiment.
         """
         warnings = []
         for epoch, path in self._checkpoints():

@@ -1,8 +1,8 @@
-"""Second tests, so that luck chooses less: weights that beat the best so far are compared with them once more.
+"""Retests weights that beat the best so far, since the best of many short tests is partly luck.
 
-A test during training is short, and the best of many is partly luck. With `Recipe.retest_batches`, weights that beat
-the best so far are tested again beside them, on the same fresh problems, and the better ones are kept. At the end the
-best weights of all machines are tested on the same fresh problems, by which starts and seeds are chosen.
+With `Recipe.retest_batches`, such weights and the best so far are tested on the same fresh problems, and the better
+ones are kept. At the end, the best weights of all machines are tested on the same fresh problems, which decides the
+best start of every seed and the best seed.
 """
 
 import numpy as np
@@ -18,9 +18,10 @@ Merit = Float[np.ndarray, " machines"]
 
 
 def contested(material: Material, learners: Learner, merit: Merit, epoch: int) -> tuple[Merit, Merit]:
-    """The merits of all machines and of their best weights so far, by which the better ones are to be kept.
+    """The merits of the current weights and of the best weights so far, for all machines; the better ones are to be
+    kept.
 
-    Of machines that do not beat their best, nothing changes; the first weights of a machine have nothing to beat.
+    Machines that do not beat their best so far are not retested, nor are their first weights.
     """
     before = np.asarray(learners.best_score)
     challenging = merit >= before
@@ -39,7 +40,7 @@ def final_merits(material: Material, learners: Learner, epoch: int) -> Merit:
 
 
 def with_best_scores(learners: Learner, scores: Float[Array, " machines"]) -> Learner:
-    """The learners, with other merits of their best weights."""
+    """The learners with new merits of their best weights."""
     return learners._replace(best_score=scores)
 
 

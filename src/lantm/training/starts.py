@@ -1,4 +1,4 @@
-"""The machines of a training: all before their first epoch, those of a checkpoint, and the best start of every seed."""
+"""The learners of a training: initial ones, those of a checkpoint, and the best start of every seed."""
 
 import functools
 from collections.abc import Callable
@@ -23,11 +23,11 @@ from lantm.training.material import Material, make_material
 from lantm.training.origin import check_learners, check_origin, diverged_machines
 from lantm.training.run_folder import RunFolder
 
-_BETWEEN_STARTS = 1_000_003  # seeds: large enough that no start of a seed is another seed of the same run
+_BETWEEN_STARTS = 1_000_003  # offset of seeds, large enough that starts do not coincide with other seeds of the run
 
 
 def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh) -> Learner:
-    """All machines before their first epoch; those of one seed are adjacent."""
+    """The initial state of all machines; those of one seed are adjacent."""
     members, starts = experiment.members, experiment.recipe.starts
     seeds = [member.seed for member in members] or experiment.seed_numbers
     numbers = [start_seed(seed, at) for seed in seeds for at in range(starts)]
@@ -42,19 +42,19 @@ def start(experiment: Experiment, source: Source, material: Material, mesh: Mesh
 
 @functools.lru_cache(maxsize=64)
 def _initialiser(mesh: Mesh, *settings: Any) -> Callable[..., Learner]:
-    """`begin` with these settings for all seeds; compiled quickly, it gives the same weights."""
+    """`begin` for all seeds, compiled with options that keep the weights bit for bit."""
     return over_seeds(functools.partial(begin, *settings), mesh, compiler_options=quick_and_exact())
 
 
 def start_seed(seed: int, at: int) -> int:
-    """The seed that would train the machine of this start alone; the first start has the seed itself."""
+    """The seed of the machine of this start; the first start uses the seed itself."""
     return (seed + at * _BETWEEN_STARTS) % SEEDS
 
 
 def start_with(learners: Learner, model: Model, mesh: Mesh) -> Learner:
-    """The same machines with the weights of one model; everything else of a seed stays its own."""
+    """The same machines with the weights of `model`; all other state is unchanged."""
 
-    def repeated() -> Model:  # arrays of its own each time: those of learners are donated
+    def repeated() -> Model:  # separate arrays for each use, since learners are donated
         weights: Model = jax.tree.map(
             lambda one, all: jnp.array(np.broadcast_to(one, all.shape)), model, learners.model
         )
@@ -64,7 +64,7 @@ def start_with(learners: Learner, model: Model, mesh: Mesh) -> Learner:
 
 
 def load_learners(folder: RunFolder, experiment: Experiment, source: Source) -> tuple[int, Learner, list[str]]:
-    """The newest whole checkpoint of a run: its epoch, all machines, and warnings about newer ones that are damaged."""
+    """The newest intact checkpoint of a run: its epoch, all machines, and warnings about damaged newer ones."""
     material, mesh = make_material(experiment, source), device_mesh(experiment.machines)
     seeds = jax.ShapeDtypeStruct((experiment.machines,), jnp.int32)
     begun = jax.vmap(functools.partial(begin, experiment.machine, material.lessons, source.vocabulary))
@@ -84,7 +84,7 @@ def best_starts(experiment: Experiment, learners: Learner) -> Learner:
 
 
 def start_merits(experiment: Experiment, learners: Learner) -> list[list[float | None]]:
-    """The merit of the best test of every machine, by which starts are selected: a list per seed."""
+    """The merit of the best test of every machine, by which starts are selected: one list per seed."""
     found = np.asarray(learners.best_score).reshape(experiment.seeds, experiment.recipe.starts)
     return [[rounded(merit, 3) for merit in of_seed] for of_seed in found]
 

@@ -1,4 +1,4 @@
-"""The studies there are, by name: a new one is a line here."""
+"""`STUDIES`: all studies by name. A new study is registered here."""
 
 from lantm.grids.studies.geometries import GEOMETRIES, LANGUAGE_GEOMETRIES
 from lantm.grids.studies.mechanisms import MECHANISMS

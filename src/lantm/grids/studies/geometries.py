@@ -1,4 +1,5 @@
-"""The experiment that the paper proposes and does not do: its tasks in every key space, and language in the disk."""
+"""Studies `geometries` and its text version: the paper's tasks in every key space, which the paper proposes as future
+work."""
 
 import dataclasses
 from typing import Any
@@ -8,7 +9,7 @@ from lantm.grids.request import Request
 from lantm.grids.studies.sequences import TASKS, requested, scale_suffix
 from lantm.grids.studies.texts import text_cells
 from lantm.grids.study import Study
-from lantm.paper.figures import sequence_figures
+from lantm.paper.published import sequence_figures
 from lantm.report import perplexity_table
 from lantm.training import Experiment
 

@@ -1,4 +1,4 @@
-"""What keeps a machine exact at any length: each mechanism of the recipe `exact` alone, left out, and all together.
+"""Ablation of the recipe `exact`: each mechanism alone, each one left out, all and none.
 
 Every seed is a single start, so that the table says how often a machine gets there, not how often the best of several
 does. Seeds with even numbers follow the recipe's curriculum, the others do not.

@@ -1,12 +1,12 @@
-"""Python programs (section 4.2): all six kinds, and small loops alone, each with the three models."""
+"""Python programs (section 4.2): all six kinds of programs, and small loops alone, with three models."""
 
 import dataclasses
 
 from lantm.grids.cell import Cell
 from lantm.grids.request import Request
 from lantm.grids.study import Study
-from lantm.paper.figures import PROGRAMS as FIGURES
 from lantm.paper.presets import PAPER_MODELS, SMALL_LOOPS, preset
+from lantm.paper.published import PROGRAMS as FIGURES
 from lantm.training import Experiment, ModelName
 
 TASKS = {"all": "programs", "loop": SMALL_LOOPS}

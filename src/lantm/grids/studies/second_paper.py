@@ -1,4 +1,4 @@
-"""The authors' second paper (Yang and Rush, 2017): eight tasks, keys in the plane and on a sphere, and other models.
+"""The authors' second paper (Yang and Rush, 2017): eight tasks, keys in the plane and on a sphere, and its baselines.
 
 The recipe `paper` stands for that paper's, `second`. Models that ours are compared with have neither `robust` nor
 `exact`: beside those they are trained by `tuned`.
@@ -10,8 +10,8 @@ from lantm.grids.cell import Cell
 from lantm.grids.request import Request
 from lantm.grids.studies.sequences import requested, scale_suffix, varied
 from lantm.grids.study import Study
-from lantm.paper.figures import second_figures
 from lantm.paper.presets import MODELS
+from lantm.paper.published import second_figures
 from lantm.training import Experiment, ModelName
 
 TASKS = (

@@ -1,4 +1,4 @@
-"""The paper's five sequence tasks (section 4.1): its table at 1x and 2x, and InvNorm at further lengths."""
+"""The five sequence tasks of the paper (section 4.1): its table at scales 1x and 2x, and InvNorm at longer lengths."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from lantm.grids.cell import Cell
 from lantm.grids.request import Request
 from lantm.grids.study import Study
 from lantm.machine import LstmConfig
-from lantm.paper.figures import sequence_figures
 from lantm.paper.presets import PAPER_MODELS, preset
+from lantm.paper.published import sequence_figures
 from lantm.tasks import make_task
 from lantm.training import Experiment, ModelName
 

@@ -1,4 +1,4 @@
-"""Language modelling (section 4.3 of the paper): its table of perplexities."""
+"""Language modelling (section 4.3 of the paper): its table of perplexities on the Penn Treebank."""
 
 import dataclasses
 import pathlib
@@ -12,8 +12,8 @@ from lantm.grids.cell import Cell
 from lantm.grids.request import Request
 from lantm.grids.study import Study
 from lantm.machine import LantmConfig
-from lantm.paper.figures import LANGUAGE as FIGURES
 from lantm.paper.presets import PAPER_MODELS, preset
+from lantm.paper.published import LANGUAGE as FIGURES
 from lantm.report import perplexity_table
 from lantm.tasks import read_corpus
 from lantm.training import Experiment, ModelName, TextFiles

@@ -1,4 +1,4 @@
-"""The paper's smaller claims (section 4 and appendix A), and what it leaves open, one at a time, on all tasks.
+"""The paper's minor claims (section 4 and appendix A) and unspecified details: one variation at a time, on all tasks.
 
 A switch of the machine or of the recipe has a row here, or a preset that uses it; otherwise it has no place in either.
 """

@@ -1,4 +1,4 @@
-"""All tables of the paper, as the documentation has them: which studies, and by which recipes each is trained.
+"""`lantm reproduce all`: the list of all studies and recipes of the documentation's tables.
 
 They have no cells of their own: those of the studies are taken, and what studies share is trained once.
 """

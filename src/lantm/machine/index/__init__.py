@@ -1,7 +1,7 @@
-"""An index over the memory, for inputs so long that reading all of it takes too much time.
+"""An approximate index over the memory, with error bounds, for inputs too long to read the whole memory at every step.
 
-`blocks` stores memories in blocks with summaries, `expansion` says what a summary adds to a read and how wrong that can
-be, and `reads` reads.
+`blocks` stores memories in blocks with summaries, `expansion` computes the contribution of a summary to a read and its
+error bound, and `reads` reads.
 """
 
 from lantm.machine.index.reads import (

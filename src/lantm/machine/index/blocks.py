@@ -1,4 +1,4 @@
-"""The memory in blocks of consecutive slots, each with a summary: what an index keeps (see `lantm.machine.index`).
+"""The storage of the index: memories in blocks of consecutive slots, each block with a summary.
 
 Components come first and slots last. A read is then a product of long rows, which on a CPU takes a fifth of the
 time of a product of long columns, and a block is a slice of every row.

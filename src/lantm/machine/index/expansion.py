@@ -1,4 +1,4 @@
-"""What a block of memories far from the read key adds to a read, from its summary, and how wrong that can be.
+"""The contribution of a distant block to a read, expanded from its summary to first order, with an error bound.
 
 A read asks a block for the sum of a(q_i) c_i over its memories, where q_i is the squared distance from the read key
 to memory i, a is the law of the weighting, and c_i are the memory's contents. With the key at w from the block's

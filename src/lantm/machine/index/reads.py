@@ -1,4 +1,4 @@
-"""An index over the memory: reads that cost about the square root of its size, and how far off they can be.
+"""Reads through the index, at a cost of about the square root of the memory's size, with an error bound.
 
 Memories are grouped in blocks of consecutive slots, and every block has a summary. A read looks at all summaries,
 reads exactly the few blocks whose summaries could be most wrong, and takes the others by their summaries (see
@@ -37,11 +37,11 @@ class Index:
 
     def __post_init__(self) -> None:
         if self.nearest < 1:
-            raise LantmError(f"the index reads {self.nearest} blocks exactly: give a whole number from 1 on")
+            raise LantmError(f"the index reads {self.nearest} blocks exactly: give a whole number of at least 1")
         if self.block is not None and self.block < 1:
-            raise LantmError(f"the index has blocks of {self.block} memories: give a whole number from 1 on")
+            raise LantmError(f"the index has blocks of {self.block} memories: give a whole number of at least 1")
         if not self.tolerance >= 0:
-            raise LantmError(f"the tolerance of the index is {self.tolerance}: give a number from 0 on")
+            raise LantmError(f"the tolerance of the index is {self.tolerance}: give a number of at least 0")
 
     @property
     def few(self) -> int:

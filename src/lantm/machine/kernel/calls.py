@@ -1,4 +1,4 @@
-"""Calls of the kernels: what goes into them, and what comes out.
+"""Calls of the recurrence kernels on either device: argument layout, output shapes, batching.
 
 All arrays begin with an axis of runs, each with weights of its own. Runs that are mapped over become more of them
 (`lantm.machine.folding`), so a kernel always knows how many problems there are.
@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from lantm.devices import current_device
 from lantm.errors import LantmError
 from lantm.machine.compilers import EMULATE, LAUNCH, registered, registered_emulation
-from lantm.machine.kernel.on_cpu import call_on_cpu, one_run, results_of
+from lantm.machine.kernel.cpu_calls import call_on_cpu, one_run, results_of
 from lantm.machine.kernel.program import Shape, choose_shape, cpu_program_text, program_text, shared_memory
 from lantm.machine.memory import Memory
 from lantm.machine.state import Machinery, Weights

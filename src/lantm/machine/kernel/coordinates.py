@@ -1,4 +1,4 @@
-"""Functions of small arrays, computed number by number.
+"""Rewrites functions of small arrays as functions of scalars, one per coordinate, for use inside a kernel.
 
 Inside a kernel an array cannot be cut or put together, so a key cannot be an array with an axis of coordinates: it is
 a small NumPy array of large ones, one per coordinate, each with a number for every problem (or for every problem and

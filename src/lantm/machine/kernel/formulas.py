@@ -1,4 +1,4 @@
-"""Formulas of the machine as C: what heads, gates and weightings compute, number by number.
+"""Prints JAX functions of scalars as C functions: the formulas of heads, gates and weightings.
 
 Geometries and weightings are written in JAX, for arrays. The kernels need the same formulas for single numbers, with
 their derivatives. So nothing is written twice: a JAX function is traced with numbers in the place of its arrays

@@ -1,4 +1,5 @@
-"""The formulas of one step of one head, of a read weight, of a gate: JAX functions of numbers, and their C.
+"""The JAX functions of scalars that kernels need (head steps, read weights, gates, their derivatives), and their C
+code.
 
 Every head has a function of its own, of those numbers of an emission that are meant for it.
 """

@@ -1,4 +1,5 @@
-"""The text of the kernels for one machine: its sizes and switches as macros, its formulas, and the common source."""
+"""Assembles the kernel source of one machine: macros for sizes and switches, printed formulas, and the
+shared sources."""
 
 import concurrent.futures
 import dataclasses

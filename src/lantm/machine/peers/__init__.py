@@ -1,6 +1,6 @@
-"""Models that ours are compared with: other memories below the same controller, and a transformer.
+"""Models for comparison: other memories with the same controller, and a transformer.
 
-`recurrent.py` is what those with a controller have in common, `stepping.py` runs them; each model is one file.
+`recurrent.py` is the base class of those with a controller, `stepping.py` runs them; each model is one file.
 """
 
 from lantm.machine.peers.ntm import NtmConfig

@@ -1,8 +1,7 @@
-"""The neural Turing machine (Graves, Wayne and Danihelka, 2014): cells that are addressed by content and by shifts.
+"""The neural Turing machine (Graves, Wayne and Danihelka, 2014): cells addressed by content and by shifts.
 
-The memory has as many cells as the input has steps, and is a ring: copies of 64 symbols have 65 cells, and a problem
-twice as long has twice as many. What a cell holds at the start is the same for all cells, and both heads start at the
-first, so that nothing is learnt that depends on the number of cells.
+The memory is a ring with as many cells as the input has steps. All cells have the same initial value, and both heads
+start at the first cell, so no parameter depends on the number of cells.
 """
 
 import dataclasses
@@ -15,13 +14,13 @@ from jaxtyping import Array, Float, Int
 from lantm.machine.model import ModelName
 from lantm.machine.peers.recurrent import MemoryConfig, rolled, split
 
-_EMPTY = 1e-6  # in every component of a cell: a cosine of nothing has no gradient
-_SMALL = 1e-8  # below the root of a cosine's denominator: an empty cell has a direction, and no weight
+_EMPTY = 1e-6  # initial value of all components: a cosine with a zero vector has no gradient
+_SMALL = 1e-8  # added below the root of a cosine's denominator, so that an empty cell has a cosine near 0
 _TINY = 1e-30
 
 
 class Cells(NamedTuple):
-    """The memory, and where the two heads are."""
+    """The memory, and the weights of the two heads."""
 
     cells: Float[Array, "batch slots width"]
     read: Float[Array, "batch slots"]
@@ -39,16 +38,16 @@ class NtmConfig(MemoryConfig):
 
     @property
     def _of_head(self) -> tuple[int, ...]:
-        """A key, its strength, a gate, three shifts, a sharpening."""
+        """Sizes of a head's emission: a key, its strength, a gate, three shifts, a sharpening."""
         return (self.memory_width, 1, 1, 3, 1)
 
     @property
     def emission(self) -> int:
-        """Two heads; the write head also emits what it erases and what it adds."""
+        """Two heads, and the erase and add vectors of the write head."""
         return 2 * sum(self._of_head) + 2 * self.memory_width
 
     def empty(self, batch_size: int, slots: int) -> Cells:
-        """A cell for every step of the input."""
+        """One cell per input step."""
         first = jnp.zeros((batch_size, slots)).at[:, 0].set(1.0)
         return Cells(jnp.full((batch_size, slots, self.memory_width), _EMPTY), first, first)
 
@@ -59,7 +58,7 @@ class NtmConfig(MemoryConfig):
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
     ) -> tuple[Float[Array, "batch width"], Cells]:
-        """Reads, then erases and adds; also while it answers, as there is no other way to mark what is done."""
+        """Reads, then erases and adds; also while answering, since the NTM marks its progress in the memory."""
         size = sum(self._of_head)
         of_read, of_write, erase, add = split(emitted, size, size, self.memory_width, self.memory_width)
         read, write = (
@@ -77,7 +76,7 @@ class NtmConfig(MemoryConfig):
         before: Float[Array, "batch slots"],
         size: Int[Array, " batch"],
     ) -> Float[Array, "batch slots"]:
-        """The weights of a head, in the four stages of section 3.3."""
+        """The weights of a head, in the four stages of section 3.3 of the NTM paper."""
         key, strength, gate, shift, sharpening = split(emitted, *self._of_head)
         there = jnp.arange(cells.shape[1]) < size[:, None]
         # Content, interpolation, shift, sharpening.
@@ -89,6 +88,6 @@ class NtmConfig(MemoryConfig):
         moves = jax.nn.softmax(shift)
         back, on = (rolled(mixed, jnp.full_like(size, by), size) for by in (-1, 1))
         moved = moves[:, :1] * back + moves[:, 1:2] * mixed + moves[:, 2:] * on
-        # A power of zero has no gradient; where there is no cell the weight is zero again.
+        # The power of zero has no gradient; cells beyond the ring are set to zero again.
         sharp = jnp.where(there, (moved + _TINY) ** (1 + jax.nn.softplus(sharpening)), 0)
         return sharp / (jnp.sum(sharp, axis=-1, keepdims=True) + _TINY)

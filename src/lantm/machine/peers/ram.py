@@ -1,8 +1,8 @@
-"""RAM and RAM/tape, the memories that the authors' second paper compares with (Yang and Rush, 2017, section 5).
+"""RAM and RAM/tape, the baselines of the authors' second paper (Yang and Rush, 2017, section 5).
 
-Both append a memory with a key in every step of the input, as the Lie access machine does, and read by comparing a key
-with the stored ones. There is no movement in RAM: every key comes from the controller. RAM/tape can also read beside
-where it read last, in the order of writing.
+Both append a memory with a key at every input step, as the Lie access machine does, and read by comparing a query with
+the stored keys. In RAM every key comes from the controller. RAM/tape can also read next to its last read, in the order
+of writing.
 """
 
 import dataclasses
@@ -18,27 +18,27 @@ from lantm.machine.peers.recurrent import MemoryConfig, split
 
 
 class Cards(NamedTuple):
-    """What was written, in order, and where the head of a tape is."""
+    """The memories in the order of writing, and the head position of a tape."""
 
     keys: Float[Array, "batch slots key"]
     vectors: Float[Array, "batch slots width"]
-    strengths: Float[Array, "batch slots"]  # their logarithms
-    place: Float[Array, "batch slots"] | None  # the last read weights, of RAM/tape
+    strengths: Float[Array, "batch slots"]  # logarithms
+    place: Float[Array, "batch slots"] | None  # RAM/tape: the last read weights
 
 
 @dataclasses.dataclass(frozen=True)
 class RamConfig(MemoryConfig):
-    """RAM: keys from the controller are compared with stored keys; with a tape also a head that moves."""
+    """RAM: a query from the controller is compared with stored keys; with `tape` the head can also move."""
 
     key_size: int = 20
-    """Number of components of a key; the second paper has 2 and 20."""
+    """Size of a key; the second paper uses 2 and 20."""
     tape: bool = False
-    """Let the read head also move along the memories, in the order of writing: RAM/tape."""
+    """RAM/tape: let the read head also move along the memories, in the order of writing."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.key_size < 1:
-            raise LantmError(f"key_size is {self.key_size}: give a whole number from 1 on")
+            raise LantmError(f"key_size is {self.key_size}: give a whole number of at least 1")
 
     @property
     def model_name(self) -> ModelName:
@@ -47,11 +47,11 @@ class RamConfig(MemoryConfig):
 
     @property
     def emission(self) -> int:
-        """Two keys, a strength, a vector; for the tape a gate and three moves."""
+        """Two keys, a strength, a vector; for the tape also a gate and three moves."""
         return 2 * self.key_size + 1 + self.memory_width + 4 * self.tape
 
     def empty(self, batch_size: int, slots: int) -> Cards:
-        """As many slots as the input has steps; the head of a tape is at the first."""
+        """One slot per input step; the head of a tape is at the first."""
         place = jnp.zeros((batch_size, slots)).at[:, 0].set(1.0) if self.tape else None
         keys, vectors = (jnp.zeros((batch_size, slots, size)) for size in (self.key_size, self.memory_width))
         return Cards(keys, vectors, jnp.zeros((batch_size, slots)), place)
@@ -63,7 +63,7 @@ class RamConfig(MemoryConfig):
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
     ) -> tuple[Float[Array, "batch width"], Cards]:
-        """Reads, then appends, while there is input."""
+        """Reads, then appends during the input."""
         sizes = (self.key_size, self.key_size, 1, self.memory_width, *((1, 3) if self.tape else ()))
         query, key, strength, vector, *moves = split(emitted, *sizes)
         slots = jnp.arange(memory.strengths.shape[1])
@@ -87,9 +87,9 @@ class RamConfig(MemoryConfig):
 def by_content(
     query: Float[Array, "batch key"], memory: Cards, written: Bool[Array, "batch slots"]
 ) -> Float[Array, "batch slots"]:
-    """Read weights that grow exponentially with the product of the two keys; zeros while nothing is written."""
+    """Read weights: softmax of the products of query and keys; zero while nothing is written."""
     products = jnp.einsum("bk,bsk->bs", query, memory.keys) + memory.strengths
-    # A finite stand-in for minus infinity: where nothing is written there is no gradient of nan.
+    # A finite stand-in for -inf avoids nan gradients where nothing is written.
     weights = jax.nn.softmax(jnp.where(written, products, -1e30), axis=-1)
     return jnp.where(written, weights, 0)
 
@@ -97,7 +97,7 @@ def by_content(
 def shifted(
     place: Float[Array, "batch slots"], shifts: Float[Array, "batch 3"], written: Int[Array, " batch"]
 ) -> Float[Array, "batch slots"]:
-    """Read weights moved back, kept or moved on by one memory; at either end of what is written they stay."""
+    """Read weights shifted back, kept, or shifted forward by one memory; weights at either end stay there."""
     slots = jnp.arange(place.shape[1])
     last = jnp.maximum(written - 1, 0)[:, None]
     at_first, at_last = jnp.where(slots == 0, place, 0), jnp.where(slots == last, place, 0)

@@ -1,7 +1,7 @@
-"""What the peers with a memory have in common: an LSTM controller that sees the symbol and what was read last.
+"""The base class of peers with a memory: an LSTM controller that sees the symbol and the last reading.
 
-It is the controller of the Lie access machine, and logits are read from it in the same way. So what sets these models
-apart from ours, and from each other, is the memory: how it is addressed, and what is written where.
+The controller and the readout are those of the Lie access machine, so these models differ from it, and from each other,
+only in the memory: how it is addressed and what is written.
 """
 
 import abc
@@ -24,7 +24,7 @@ from lantm.machine.state import Noise, Schedule
 
 
 class Weights(NamedTuple):
-    """The trained matrices inside the loop."""
+    """The trained matrices used inside the loop."""
 
     recurrent: Float[Array, "reading_and_cells four_cells"]
     heads: Linear
@@ -32,32 +32,32 @@ class Weights(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MemoryConfig(Config, Step):
-    """Sizes that all of them have; the defaults are the authors' for their second paper."""
+    """Sizes that these models share; the defaults are those of the authors' second paper."""
 
     cells: int = 50
     """Number of cells of the LSTM controller."""
     embedding: int = 14
-    """Size of a symbol's embedding."""
+    """Size of the symbol embedding."""
     memory_width: int = 20
     """Size of a memory vector."""
     forget_bias: float | None = 1.0
-    """Start the forget gates' biases here; by default like the other weights."""
+    """Initial bias of the forget gates; by default initialised like the other weights."""
 
     def __post_init__(self) -> None:
         for name in ("cells", "embedding", "memory_width"):
             if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
 
-    # What a memory defines.
+    # Defined by each memory.
 
     @property
     @abc.abstractmethod
     def emission(self) -> int:
-        """The number of values that the controller emits for the heads in a step."""
+        """The size of the emission: what the controller outputs for the heads in a step."""
 
     @abc.abstractmethod
     def empty(self, batch_size: int, slots: int) -> PyTree:
-        """The memory before the first step, for problems with up to `slots` steps of input."""
+        """The initial memory, for problems with up to `slots` input steps."""
 
     @abc.abstractmethod
     def access(
@@ -67,13 +67,13 @@ class MemoryConfig(Config, Step):
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
     ) -> tuple[Float[Array, "batch width"], PyTree]:
-        """What is read in step `at`, and the memory after it."""
+        """The reading of step `at`, and the memory after it."""
 
-    # What follows from it.
+    # Shared.
 
     @final
     def kept_per_step(self, steps: int, learning: bool) -> int:
-        """To learn, the memory before every step is saved; of an input that takes half of the steps."""
+        """For the backward pass, the memory before every step is saved; the input takes half of the steps."""
         memory = jax.eval_shape(lambda: self.empty(1, steps // 2 + 1))
         return sum(leaf.size for leaf in jax.tree.leaves(memory)) if learning else 0
 
@@ -86,7 +86,7 @@ class MemoryConfig(Config, Step):
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
     ) -> State:
-        """The controller's step, and what its heads do."""
+        """A step of the controller and the memory access."""
         seen = jnp.concatenate([state.reading, state.controller.hidden], axis=-1)
         controller, _ = lstm_cell(row + seen @ weights.recurrent, state.controller.cell)
         reading, memory = self.access(weights.heads(controller.hidden), state.memory, at, writes)
@@ -94,12 +94,12 @@ class MemoryConfig(Config, Step):
 
     @final
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "MemoryModel":
-        """A model with fresh weights."""
+        """A model with initial weights."""
         return MemoryModel(self, vocabulary, key)
 
 
 class MemoryModel(Model):
-    """Embedding, controller, the heads of a memory, and the readout."""
+    """Embedding, controller, memory heads and readout."""
 
     config: MemoryConfig = eqx.field(static=True)
     embedding: Float[Array, "vocabulary embedding"]
@@ -123,7 +123,7 @@ class MemoryModel(Model):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parameters, part by part."""
+        """The parameters by part."""
         return {
             "embedding": self.embedding,
             "symbols": self.inputs,
@@ -134,7 +134,7 @@ class MemoryModel(Model):
         }
 
     def begin(self, batch_size: int, slots: int) -> State:
-        """The learnable start for every problem of a batch, and an empty memory."""
+        """The learnable initial state, and an empty memory."""
         hidden, cell, reading = (
             jnp.broadcast_to(self.start[name], (batch_size, self.start[name].size))
             for name in ("hidden", "cell", "reading")
@@ -156,12 +156,12 @@ class MemoryModel(Model):
         return run_steps(self.config, weights, rows, carried, schedule.writes, schedule.steps)
 
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
-        """The answer; figures are of heads that move in a key space."""
+        """The answer, without a trace."""
         return Output(self.readout(self.features(batch, backend)), None)
 
 
 def split(emitted: Float[Array, "batch emission"], *sizes: int) -> list[Array]:
-    """What was emitted, cut into parts of these sizes."""
+    """The emission split into parts of these sizes."""
     ends = [sum(sizes[: at + 1]) for at in range(len(sizes) - 1)]
     return jnp.split(emitted, ends, axis=-1)
 
@@ -169,7 +169,7 @@ def split(emitted: Float[Array, "batch emission"], *sizes: int) -> list[Array]:
 def rolled(
     values: Float[Array, "batch slots *width"], by: Int[Array, " batch"], size: Int[Array, " batch"]
 ) -> Float[Array, "batch slots *width"]:
-    """Every problem's values on a ring of its own `size`, moved on by `by`; beyond its size there are zeros."""
+    """Each problem's values rotated by `by` on a ring of its own `size`; zeros beyond it."""
     slots = jnp.arange(values.shape[1])
     source = (slots - by[:, None]) % size[:, None]
     within = slots < size[:, None]

@@ -1,8 +1,8 @@
-"""Runs a recurrent model step by step, forward and backward, for a number of steps that is given at run time.
+"""Runs a peer step by step, with a dynamic number of steps, forward and backward.
 
-`lax.scan` runs as many steps as its arrays have rows, and a loop of unknown length has no automatic derivative. So the
-forward pass saves the state before every step, and the backward pass runs each step again from there to differentiate
-it.
+`lax.scan` runs as many steps as its arrays have rows, and a loop of dynamic length has no automatic derivative. So the
+forward pass saves the state before every step, and the backward pass recomputes and differentiates each step from
+there.
 """
 
 import abc
@@ -18,7 +18,7 @@ from lantm.machine.loops import get_row, loop, put_row
 
 
 class State(NamedTuple):
-    """What is carried from step to step."""
+    """The state carried from step to step."""
 
     controller: CellState
     reading: Float[Array, "batch reading"]
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 class Step(abc.ABC):
-    """One step of a model, as a function of everything it depends on; steps are compared as compiled programs are."""
+    """One step of a model, as a pure function; compared by value, as a static argument of compiled programs."""
 
     @abc.abstractmethod
     def step(
@@ -37,7 +37,7 @@ class Step(abc.ABC):
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
     ) -> State:
-        """The state after step number `at`; `writes` is the number of steps of every problem's input."""
+        """The state after step `at`; `writes` is the number of input steps of every problem."""
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -49,7 +49,7 @@ def run_steps(
     writes: Int[Array, " batch"],
     steps: Int[Array, ""],
 ) -> tuple[Float[Array, "time batch cells"], State]:
-    """The controller's output at every step, zeros beyond the last, and the state after it."""
+    """The controller's output at every step (zeros after the last), and the final state."""
     outputs, end, _ = _run(step, weights, rows, start, writes, steps, None)
     return outputs, end
 

@@ -1,10 +1,11 @@
-"""The tape RNN of the Chomsky-hierarchy benchmark (Deletang et al., 2023), with the controller of all others here.
+"""The tape RNN of the Chomsky-hierarchy benchmark (Deletang et al., 2023), with the LSTM controller of the other peers.
 
-A head writes the cell it is on and then moves, or stays. Moves are soft: the next tape is the mean of the tapes after
-every move. As in the benchmark two of the moves are jumps by the length of the input, which the machine is told.
+The head writes the current cell and then moves or stays. Moves are soft: the next tape is the weighted mean of the
+tapes after each move. As in the benchmark, two of the moves are jumps by the length of the input, which is given to the
+model.
 
-The tape is a ring with twice as many cells as the input has steps, and one: a jump there and a jump back end at
-different cells.
+The tape is a ring with twice as many cells as the input has steps, plus one, so that a jump forward and a jump back end
+at different cells.
 """
 
 import dataclasses
@@ -19,10 +20,10 @@ from lantm.machine.peers.recurrent import MemoryConfig, rolled, split
 
 @dataclasses.dataclass(frozen=True)
 class TapeRnnConfig(MemoryConfig):
-    """A controller with a tape."""
+    """An LSTM controller with a tape."""
 
     jumps: bool = True
-    """Whether it can also move by the length of the input, which it is told."""
+    """Whether the head can also move by the length of the input, which is given to the model."""
 
     @property
     def model_name(self) -> ModelName:
@@ -31,11 +32,11 @@ class TapeRnnConfig(MemoryConfig):
 
     @property
     def emission(self) -> int:
-        """What is written, and a share for every move."""
+        """The written vector, and a weight for every move."""
         return self.memory_width + (5 if self.jumps else 3)
 
     def empty(self, batch_size: int, slots: int) -> Float[Array, "batch cells width"]:
-        """The tape as the head sees it: its own cell is the first."""
+        """The tape relative to the head: the head's cell is the first."""
         return jnp.zeros((batch_size, 2 * slots + 1, self.memory_width))
 
     def access(
@@ -45,14 +46,14 @@ class TapeRnnConfig(MemoryConfig):
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
     ) -> tuple[Float[Array, "batch width"], Float[Array, "batch cells width"]]:
-        """Writes, moves, and reads the cell it is on then."""
+        """Writes, moves, and reads the new cell."""
         vector, moves = split(emitted, self.memory_width, 5 if self.jumps else 3)
         shares = jax.nn.softmax(moves)
         written = jnp.concatenate([vector[:, None], memory[:, 1:]], axis=1)
         size = 2 * writes + 1
         ways = [jnp.zeros_like(writes), -jnp.ones_like(writes), jnp.ones_like(writes)]
         ways += [-writes, writes] if self.jumps else []
-        # The head moves right: the tape moves left below it.
+        # Moving the head right moves the tape left relative to it.
         after = jnp.stack([rolled(written, -way, size) for way in ways])
         memory = jnp.einsum("ba,abcw->bcw", shares, after)
         return memory[:, 0], memory

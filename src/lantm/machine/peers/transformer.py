@@ -1,7 +1,7 @@
-"""A small transformer: causal attention over the input and the answer's steps, read as all models read them.
+"""A small causal transformer over the input and the steps of the answer.
 
-It sees `</s>` in every step of the answer and never what it answered, as all others. How it knows where a symbol is is
-a setting, since that decides what lengths it generalises to:
+Like the other models it sees `</s>` in every step of the answer, never its own predictions. The position encoding is a
+setting, since it determines the length generalisation:
 
 - none: the causal mask alone (Haviv et al., 2022; Kazemnejad et al., 2023);
 - rope: queries and keys are rotated by their positions (Su et al., 2021);
@@ -26,7 +26,7 @@ from lantm.machine.model import Config, Model, ModelName, Output, refuse_kernels
 from lantm.machine.state import Noise, Schedule
 
 Positions = Literal["none", "rope", "alibi", "hard-alibi"]
-_BASE = 10_000.0  # of the wavelengths of rope
+_BASE = 10_000.0  # base of the wavelengths of rope
 _UNSEEN = -1e30
 
 
@@ -35,24 +35,24 @@ class TransformerConfig(Config):
     """A small transformer."""
 
     layers: int = 4
-    """Number of layers, each attention and two linear layers."""
+    """Number of layers, each an attention and a feedforward block."""
     cells: int = 128
-    """Number of components per position."""
+    """Size of the residual stream."""
     embedding: int = 128
-    """Size of a symbol's embedding."""
+    """Size of the symbol embedding."""
     heads: int = 8
-    """Number of heads that share the components."""
+    """Number of attention heads."""
     feedforward: int = 512
-    """Number of hidden units per position."""
+    """Number of hidden units of the feedforward blocks."""
     positions: Positions = "hard-alibi"
-    """How attention knows positions: none, rope, alibi or hard-alibi."""
+    """Position encoding: none, rope, alibi or hard-alibi."""
 
     def __post_init__(self) -> None:
         for name in ("layers", "cells", "embedding", "heads", "feedforward"):
             if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number from 1 on")
+                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
         if self.cells % self.heads:
-            raise LantmError(f"{self.heads} heads cannot share {self.cells} cells: give a multiple of the heads")
+            raise LantmError(f"{self.cells} cells cannot be split over {self.heads} heads: give a multiple")
         if self.positions == "rope" and (self.cells // self.heads) % 2:
             raise LantmError("rope rotates pairs of components: give each head an even number of cells")
 
@@ -62,16 +62,16 @@ class TransformerConfig(Config):
         return "transformer"
 
     def kept_per_step(self, steps: int, learning: bool) -> int:
-        """Scores and weights of every position for all others, of one layer at a time; to learn, also on the way."""
+        """Attention scores and weights of one layer at a time, and for the backward pass their cotangents."""
         return (8 if learning else 2) * self.heads * steps
 
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "Transformer":
-        """A model with fresh weights."""
+        """A model with initial weights."""
         return Transformer(self, vocabulary, key)
 
 
 class Norm(eqx.Module):
-    """Layer normalisation, with a learned scale and offset."""
+    """Layer normalisation with learned scale and offset."""
 
     scale: Float[Array, " cells"]
     offset: Float[Array, " cells"]
@@ -86,10 +86,10 @@ class Norm(eqx.Module):
 
 
 class Block(eqx.Module):
-    """Attention and a feedforward network, each on what is normalised and added to what it was given."""
+    """Attention and a feedforward network, each with pre-normalisation and a residual connection."""
 
     attention_norm: Norm
-    projections: Linear  # queries, keys and values side by side
+    projections: Linear  # queries, keys and values
     attended: Linear
     feedforward_norm: Norm
     widen: Linear
@@ -104,7 +104,7 @@ class Block(eqx.Module):
         self.narrow = Linear(config.feedforward, cells, keys[3])
 
     def __call__(self, x: Float[Array, "time cells"], config: TransformerConfig) -> Float[Array, "time cells"]:
-        """One problem at all its positions."""
+        """The block applied to one problem."""
         time, cells = x.shape
         per_head = self.projections(self.attention_norm(x)).reshape(time, 3, config.heads, cells // config.heads)
         queries, keys, values = (per_head[:, part] for part in range(3))
@@ -117,7 +117,7 @@ class Block(eqx.Module):
 
 
 def bias(config: TransformerConfig, time: int) -> Float[Array, "heads time time"]:
-    """What is added to scores: nothing, less the farther away, or so little that what is there is not seen."""
+    """The attention bias: 0, a penalty that grows with distance (alibi), and a large negative number where masked."""
     distance = jnp.arange(time)[:, None] - jnp.arange(time)
     seen = jnp.broadcast_to(distance >= 0, (config.heads, time, time))
     numbers = jnp.arange(1, config.heads + 1)[:, None, None]
@@ -129,7 +129,7 @@ def bias(config: TransformerConfig, time: int) -> Float[Array, "heads time time"
 
 
 def rotated(x: Float[Array, "time heads size"]) -> Float[Array, "time heads size"]:
-    """Pairs of components, the first half with the second, turned by angles that grow with the position."""
+    """Rotary embedding: pairs of components rotated by angles proportional to the position."""
     half = x.shape[-1] // 2
     angles = jnp.arange(x.shape[0])[:, None] * _BASE ** (-jnp.arange(half) / half)
     cosine, sine = jnp.cos(angles)[:, None], jnp.sin(angles)[:, None]
@@ -138,7 +138,7 @@ def rotated(x: Float[Array, "time heads size"]) -> Float[Array, "time heads size
 
 
 class Transformer(Model):
-    """Embedding, layers, a last normalisation, and the readout."""
+    """Embedding, blocks, a final normalisation, and the readout."""
 
     config: TransformerConfig = eqx.field(static=True)
     embedding: Float[Array, "vocabulary embedding"]
@@ -158,12 +158,12 @@ class Transformer(Model):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parameters, part by part."""
+        """The parameters by part."""
         layers = (self.blocks, self.norm)
         return {"embedding": self.embedding, "symbols": self.inputs, "layers": layers, "readout": self.readout}
 
     def begin(self, batch_size: int, slots: int) -> None:
-        """Nothing: a problem is seen as a whole."""
+        """None: a transformer carries no state."""
 
     def run(
         self,
@@ -173,13 +173,13 @@ class Transformer(Model):
         backend: Backend = "auto",
         noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch cells"], None]:
-        """What every position is turned into; zeros beyond the last step."""
+        """The output at every position; zeros after the last step."""
         refuse_kernels_and_noise(self.config.model_name, backend, noise)
 
         def one_problem(symbols: Int[Array, " time"]) -> Float[Array, "time cells"]:
             x = self.inputs(self.embedding[symbols])
             for block in self.blocks:
-                # The scores of all pairs of positions are made again for the backward pass, not kept.
+                # Attention scores are recomputed in the backward pass, not kept.
                 x = jax.checkpoint(lambda x, block: block(x, self.config))(x, block)
             return self.norm(x)
 
@@ -188,5 +188,5 @@ class Transformer(Model):
         return jnp.where(within, outputs, 0), None
 
     def trace(self, batch: Batch, read_weights: bool = False, backend: Backend = "auto") -> Output:
-        """The answer; figures are of heads that move in a key space."""
+        """The answer, without a trace."""
         return Output(self.readout(self.features(batch, backend)), None)

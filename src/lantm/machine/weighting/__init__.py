@@ -1,10 +1,10 @@
-"""Weightings: how squared distances become read weights. One file per weighting.
+"""Weightings: read weights as a function of squared distances, one file per weighting.
 
-| name        | a memory at squared distance d is read in proportion to | options              |
+| name        | read weight of a memory at squared distance d           | options              |
 | ----------- | ------------------------------------------------------- | -------------------- |
-| invnorm     | (d + epsilon)^-power                                    | power=1 epsilon=1e-9 |
-| softmax     | exp(-d / T), T emitted by the controller                | temperature          |
-| module:Name | yours                                                   | your fields          |
+| invnorm     | proportional to (d + epsilon)^-power                    | power=1 epsilon=1e-9 |
+| softmax     | proportional to exp(-d / T), T from the controller      | temperature          |
+| module:Name | user-defined                                            | its fields           |
 
 Options follow a name in brackets, `invnorm[power=2]`. All weightings have the option `renormalise`.
 """
@@ -29,7 +29,7 @@ WEIGHTINGS.add("softmax", SoftMax)
 
 
 def make_weighting(name: str) -> Weighting:
-    """The weighting called `name`: a registered name, with options or without, or `module:Name` for your own.
+    """The weighting of that name: a registered name, optionally with options, or `module:Name` for your own.
 
     >>> make_weighting("invnorm[power=2]")
     InvNorm(power=2.0)

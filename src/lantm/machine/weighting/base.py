@@ -1,8 +1,8 @@
-"""The contract of a weighting: how squared distances become read weights (section 3.1 of the paper, "Read").
+"""`Weighting`: the contract of a weighting (section 3.1 of the paper, "Read").
 
-A read weight is a memory's share of a total, so only ratios of affinities matter. The backward pass is written in
-terms of their logarithms, whose slopes are small wherever an affinity itself, or its reciprocal, would leave the
-range of float32: values and gradients are finite for all squared distances that a float32 holds.
+Read weights are normalised, so only ratios of affinities matter. The backward pass uses derivatives of their
+logarithms, which stay small where an affinity or its reciprocal would leave the range of float32. Values and gradients
+are therefore finite for all finite float32 distances.
 """
 
 import abc
@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-# The arrays of every weighting, named once: `reads` are all that precede the memories, problems and read heads.
+# Array types shared by all weightings; `reads` are all axes before the slots (problems and read heads).
 SquaredDistances: TypeAlias = Float[Array, "*reads slots"]
 Affinities: TypeAlias = Float[Array, "*reads slots"]
 Strengths: TypeAlias = Float[Array, "*#reads slots"]
@@ -22,12 +22,12 @@ Visible: TypeAlias = Bool[Array, "*#reads slots"]
 Temperature: TypeAlias = Float[Array, "*reads"]
 Nearest: TypeAlias = Float[Array, "*reads 1"]
 
-# Strengths below this are taken for it where they are divided by.
+# Strengths are clipped to at least this where they are divided by.
 FAINTEST = 1e-20
 
 
 class Shares(NamedTuple):
-    """What a read divides up: a memory's weight is its share times its strength."""
+    """The factors of the read weights: weight = share * strength."""
 
     shares: Float[Array, "*reads slots"]
     strengths: Strengths
@@ -39,22 +39,22 @@ class Shares(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The derivatives of the logarithm of an affinity."""
+    """Derivatives of the logarithm of an affinity."""
 
     distance: Float[Array, "*#reads #slots"]
     temperature: Float[Array, "*reads slots"] | None
 
 
 class Weighting(eqx.Module):
-    """Turns the squared distances from one read key to all memories into weights over the memories.
+    """Maps the squared distances from a read key to all memories to read weights.
 
-    A weighting of one's own defines `affinities`, and needs no more than that (examples/own_weighting.py).
+    A custom weighting only needs to define `affinities` (examples/own_weighting.py).
 
-    A weighting holds no arrays, so it is fit to be a static argument of a compiled function.
+    A weighting holds no arrays, so it can be a static argument of a compiled function.
     """
 
     renormalise: bool = eqx.field(default=False, kw_only=True)
-    """Put the strengths into the denominator too, so that the weights sum to 1."""
+    """Include the strengths in the denominator, so that the weights sum to 1."""
 
     @property
     def emits_temperature(self) -> bool:
@@ -63,14 +63,14 @@ class Weighting(eqx.Module):
 
     @property
     def asks_for_nearest(self) -> bool:
-        """Whether affinities are measured against the smallest distance."""
+        """Whether affinities are computed relative to the smallest distance."""
         return True
 
     @property
     def convex(self) -> bool:
-        """Whether affinities are convex in the squared distance, the less curved the farther away.
+        """Whether affinities are convex in the squared distance, with a second derivative that decreases with distance.
 
-        The index over the memory rests on it (`lantm.machine.index.expansion`).
+        The error bound of the memory index relies on it (`lantm.machine.index.expansion`).
         """
         return False
 
@@ -78,16 +78,16 @@ class Weighting(eqx.Module):
     def affinities(
         self, squared_distances: SquaredDistances, temperature: Temperature | None, nearest: Nearest
     ) -> Affinities:
-        """The weight of each memory before normalisation and strengths, from its squared distance alone.
+        """The unnormalised weight of each memory, before strengths, as a function of its squared distance.
 
-        Common factors do not matter. So an affinity may be divided by that of `nearest`, the smallest squared
-        distance of all, to keep it within the range of float32.
+        Common factors cancel, so an affinity may be divided by that of `nearest`, the smallest squared distance, to
+        keep it within the range of float32.
         """
 
     def slopes(self, squared_distances: SquaredDistances, temperature: Temperature | None, nearest: Nearest) -> Slopes:
-        """How the logarithm of an affinity changes with its distance and temperature, by autodiff unless overridden.
+        """The derivatives of the logarithm of an affinity by distance and temperature; by autodiff unless overridden.
 
-        `nearest` counts as a constant: what it changes is common to all memories.
+        `nearest` is treated as a constant, since it changes all affinities by the same factor.
         """
         nearest = jax.lax.stop_gradient(nearest)
 
@@ -111,9 +111,9 @@ class Weighting(eqx.Module):
         temperature: Temperature | None,
         nearest: Nearest | None = None,
     ) -> Affinities:
-        """Affinities that are zero where a memory is not visible.
+        """Affinities, set to zero for memories that are not visible.
 
-        Whoever looks at the memories in parts gives the smallest distance of them all, `nearest`.
+        A caller that passes only some of the memories gives the smallest distance of all as `nearest`.
         """
         if nearest is None:
             nearest = _smallest_visible(squared_distances, visible)
@@ -126,7 +126,7 @@ class Weighting(eqx.Module):
         visible: Visible,
         temperature: Temperature | None = None,
     ) -> Shares:
-        """Divides a read up among the memories; nothing is shared out when no memory is visible."""
+        """Normalises the affinities; all shares are zero if no memory is visible."""
         affinities = self.visible_affinities(squared_distances, visible, temperature)
         total = jnp.sum(self.counted(affinities, strengths)[0], axis=-1, keepdims=True)
         return self.shared(affinities, strengths, jnp.maximum(total, jnp.finfo(total.dtype).tiny))
@@ -134,14 +134,14 @@ class Weighting(eqx.Module):
     def counted(
         self, affinities: Affinities, strengths: Strengths
     ) -> tuple[Float[Array, "*reads slots"], Float[Array, "*reads slots"]]:
-        """What goes into the sum that a read is divided by, and the read's weights before that division."""
+        """The terms of the denominator, and the unnormalised read weights."""
         if not self.renormalise:
             return affinities, strengths * affinities
         weights = jnp.maximum(strengths, FAINTEST) * affinities
         return weights, weights
 
     def shared(self, affinities: Affinities, strengths: Strengths, total: Float[Array, "*reads 1"]) -> Shares:
-        """The shares of memories in a read, given the sum over all of them."""
+        """The shares, given the denominator."""
         if self.renormalise:
             strengths = jnp.maximum(strengths, FAINTEST)
         return Shares(affinities * (1 / total), strengths)
@@ -158,9 +158,8 @@ class Weighting(eqx.Module):
     ) -> tuple[Float[Array, "*reads slots"], Float[Array, "*reads slots"], Float[Array, "*reads"] | None]:
         """The cotangents of distances, strengths and temperature.
 
-        `gains` are the cotangents of the weights: what a whole read of each memory would gain. `gain` is what
-        the read as it is gains, the sum of weights times gains. What a memory's affinity is worth is the first
-        less the second.
+        `gains` are the cotangents of the weights, and `gain` is their mean weighted by the weights. The cotangent of a
+        logarithmic affinity is proportional to the difference of the two.
         """
         shares, strengths = shared
         if self.renormalise:
@@ -186,7 +185,7 @@ class Weighting(eqx.Module):
         visible: Visible,
         temperature: Temperature | None = None,
     ) -> Float[Array, "*reads slots"]:
-        """The read weights w_i; all zero when no memory is visible."""
+        """The read weights w_i; all zero if no memory is visible."""
         strengths = jnp.broadcast_to(strengths, squared_distances.shape)
         return _weigh(self, squared_distances, strengths, visible, temperature)
 
@@ -196,7 +195,7 @@ def _smallest_visible(distances: Float[Array, "*reads slots"], visible: Visible)
 
 
 def _logarithmic(value: Float[Array, "*any"], slope: Float[Array, "*any"]) -> Float[Array, "*any"]:
-    """The slope of the logarithm; zero where the value has left the range of its precision."""
+    """The derivative of the logarithm; zero where the value has underflowed or overflowed."""
     known = (value > 0) & jnp.isfinite(value) & jnp.isfinite(slope)
     return jnp.where(known, slope / jnp.where(known, value, 1), 0)
 

@@ -1,4 +1,4 @@
-"""InvNorm: read weights that fall with a power of the distance."""
+"""InvNorm: read weights proportional to a negative power of the distance."""
 
 import math
 
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from lantm.errors import LantmError
 from lantm.machine.weighting.base import Affinities, Nearest, Slopes, SquaredDistances, Temperature, Weighting
 
-# Squared distances above this are taken for it, so that their reciprocals are not lost to float32.
+# Squared distances are clipped to this, so that their reciprocals do not underflow in float32.
 _FARTHEST = 1e37
 
 
@@ -33,7 +33,7 @@ class InvNorm(Weighting):
 
     @property
     def asks_for_nearest(self) -> bool:
-        """The inverse square is safe as it is; other powers might overflow."""
+        """The inverse square cannot overflow; other powers might."""
         return self.power != 1.0 or self.renormalise
 
     @property
@@ -44,13 +44,13 @@ class InvNorm(Weighting):
     def affinities(
         self, squared_distances: SquaredDistances, temperature: Temperature | None, nearest: Nearest
     ) -> Affinities:
-        """(d_i + epsilon)^-power, or ((d_min + epsilon) / (d_i + epsilon))^power where that might overflow."""
+        """(d_i + epsilon)^-power, or ((d_min + epsilon) / (d_i + epsilon))^power if that might overflow."""
         softened = squared_distances + self.epsilon
         if not self.asks_for_nearest:
             return 1 / jnp.minimum(softened, _FARTHEST)
-        # At most 1, but for memories that are not visible: they are masked later, and must not overflow before.
+        # The clip at 1 affects only invisible memories, which are masked later and must not overflow before.
         return jnp.minimum((nearest + self.epsilon) / softened, 1.0) ** self.power
 
     def slopes(self, squared_distances: SquaredDistances, temperature: Temperature | None, nearest: Nearest) -> Slopes:
-        """-power / (d_i + epsilon), also where an affinity is too small for float32."""
+        """-power / (d_i + epsilon), also where the affinity underflows."""
         return Slopes(-self.power / (squared_distances + self.epsilon), None)

@@ -1,4 +1,4 @@
-"""SoftMax: read weights that fall exponentially with the squared distance."""
+"""SoftMax: read weights that decay exponentially with the squared distance."""
 
 import math
 
@@ -8,16 +8,16 @@ from jaxtyping import Array, Float
 from lantm.errors import LantmError
 from lantm.machine.weighting.base import Affinities, Nearest, Slopes, SquaredDistances, Temperature, Weighting
 
-# A temperature below this would turn distances of ordinary size into overflow.
+# Lower bound of the temperature, below which ordinary distances would overflow.
 _COLDEST = 1e-6
-# exp(-_FADED) is zero to float32: distances are cut there.
+# exp(-_FADED) is zero in float32: exponents are clipped to it.
 _FADED = 100.0
 
 
 class SoftMax(Weighting):
     """w_i = S_i exp(-d_i / T) / sum_j exp(-d_j / T), d the squared distance.
 
-    T is emitted by the controller (through a softplus) unless a fixed `temperature` is given.
+    T is emitted by the controller (through a softplus) unless `temperature` is given.
     """
 
     temperature: float | None = None
@@ -28,7 +28,7 @@ class SoftMax(Weighting):
 
     @property
     def emits_temperature(self) -> bool:
-        """A fixed temperature need not be emitted."""
+        """Only if it is not fixed."""
         return self.temperature is None
 
     @property
@@ -39,11 +39,11 @@ class SoftMax(Weighting):
     def affinities(
         self, squared_distances: SquaredDistances, temperature: Temperature | None, nearest: Nearest
     ) -> Affinities:
-        """exp(-(d_i - d_min) / T): the exponential law, scaled to be free of overflow."""
+        """exp(-(d_i - d_min) / T), which cannot overflow."""
         return jnp.exp(-self._coldness(squared_distances, temperature, nearest))
 
     def slopes(self, squared_distances: SquaredDistances, temperature: Temperature | None, nearest: Nearest) -> Slopes:
-        """-1 / T and d_i / T^2, of which only differences matter."""
+        """-1 / T and (d_i - d_min) / T^2; constants common to all memories are left out."""
         warmth = self._warmth(temperature, squared_distances.dtype)
         by_temperature = None
         if self.emits_temperature and temperature is not None:
@@ -60,6 +60,6 @@ class SoftMax(Weighting):
     def _coldness(
         self, squared_distances: SquaredDistances, temperature: Temperature | None, nearest: Nearest
     ) -> Float[Array, "*reads slots"]:
-        """(d_i - d_min) / T, cut off where its exponential has faded."""
+        """(d_i - d_min) / T, clipped where the exponential is zero."""
         warmth = self._warmth(temperature, squared_distances.dtype)
         return jnp.clip((squared_distances - nearest) / warmth, 0.0, _FADED)

@@ -1,4 +1,4 @@
-"""The paper's machines and recipes, by task, model and recipe, and changes to them by settings."""
+"""Presets: machine and recipe for each task, model and recipe name, and overrides by settings."""
 
 from lantm.paper.presets.by_name import MODELS, PAPER_MODELS, RECIPES, preset
 from lantm.paper.presets.programs import SMALL_LOOPS

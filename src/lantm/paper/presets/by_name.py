@@ -1,4 +1,4 @@
-"""The paper's experiments by name: the machine and the recipe for each task and model (table "Parameters")."""
+"""`preset`: looks up machine and recipe by task, model and recipe name (the paper's table "Parameters")."""
 
 import dataclasses
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from lantm.errors import LantmError
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper.presets.exact import exact_lengths, exact_machine, exact_recipe
-from lantm.paper.presets.heads import with_robust_heads
 from lantm.paper.presets.peers import PEERS, peer
 from lantm.paper.presets.programs import programs
+from lantm.paper.presets.robust import with_robust_heads
 from lantm.paper.presets.second import SECOND_RECIPES, second_machine, second_recipe
 from lantm.paper.presets.text import text
 from lantm.paper.presets.tuned import TUNED, tuned_lstm

@@ -1,9 +1,9 @@
-"""The recipe `exact`: machines whose answers stay right at any length (docs/exact.md)."""
+"""The recipe `exact`: machines that stay correct at any length (docs/exact.md)."""
 
 import dataclasses
 
 from lantm.machine import LantmConfig
-from lantm.paper.presets.heads import with_robust_heads
+from lantm.paper.presets.robust import with_robust_heads
 from lantm.tasks import make_task
 from lantm.training import Recipe
 

@@ -1,4 +1,4 @@
-"""The models that ours are compared with, besides the LSTM: their sizes, and recipes that do them justice.
+"""Sizes and recipes of the peers, the models for comparison besides the LSTM.
 
 RAM and RAM/tape are the authors' own baselines of their second paper, and have its sizes: a controller of 50 cells,
 embeddings of 14, memories of 20. The others have the same controller.

@@ -1,9 +1,9 @@
-"""The machines and recipes for Python programs (section 4.2 of the paper and its appendix)."""
+"""Machines and recipes for Python programs (section 4.2 of the paper and its appendix)."""
 
 import dataclasses
 
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.paper.presets.heads import with_robust_heads
+from lantm.paper.presets.robust import with_robust_heads
 from lantm.training import ModelName, Recipe
 
 # Epochs, time between tests and the curriculum are ours (docs/programs.md).

@@ -1,4 +1,4 @@
-"""Settings by name: the changes that flags, sweep files and keyword arguments make to a preset."""
+"""Applies settings by name (flags, sweep files, keyword arguments) to a preset."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The machines and the recipe for language modelling (section 4.3 of the paper and its appendix)."""
+"""Machines and recipe for language modelling (section 4.3 of the paper and its appendix)."""
 
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.training import ModelName, Recipe

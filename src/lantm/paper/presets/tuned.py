@@ -1,4 +1,4 @@
-"""The recipe `tuned`: models that the paper compares with, trained until they learn no more (docs/reproduction.md)."""
+"""The recipe `tuned`: baselines with tuned hyperparameters, trained to convergence (docs/reproduction.md)."""
 
 import dataclasses
 

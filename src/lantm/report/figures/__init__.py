@@ -1,1 +1,1 @@
-"""The paper's pictures of a machine at work, drawn with matplotlib: keys, gates, the answer, and videos of training."""
+"""Matplotlib plots of a machine at work, as in the paper (keys, gates, answer), and videos of training."""

@@ -1,4 +1,4 @@
-"""The answer as a picture: a strip of coloured symbols, or for arithmetic the worked problem as text."""
+"""The answer plot: a strip of coloured symbols, or the worked problem as text for arithmetic."""
 
 import colorsys
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What all figures share: their width, their colours, and how they become files."""
+"""Width, colours and file formats shared by all plots."""
 
 import pathlib
 import warnings

@@ -1,4 +1,4 @@
-"""Where the heads of a machine went on a long text, and how much of its memory they read (section 4.3 of the paper)."""
+"""The plot of head positions on a long text, and of how much memory they read (section 4.3 of the paper)."""
 
 from typing import TYPE_CHECKING
 

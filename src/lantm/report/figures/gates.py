@@ -1,4 +1,4 @@
-"""The gate plot: when heads took a new key or a new action, and when they kept their own."""
+"""The gate plot: when heads took a new key or a new action, and when they kept the old one."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The key plot: where memories were written, and where the answer was read."""
+"""The key plot: positions of writes, and of the reads of the answer."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from lantm.evaluation import Heads, Recording
 from lantm.geometry import Geometry
 from lantm.report.figures.canvas import MISTAKE, QUIET, READS, WIDTH, WRITE, Look, heading, new_figure
-from lantm.report.figures.numbers import number_reads
+from lantm.report.figures.read_labels import number_reads
 from lantm.report.figures.scene import (
     Box,
     Scene,

@@ -1,4 +1,4 @@
-"""What a key plot shows, in coordinates of the drawing, and which part of it a picture contains."""
+"""The contents of a key plot in drawing coordinates, and the choice of the visible region."""
 
 from typing import NamedTuple
 

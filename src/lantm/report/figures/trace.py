@@ -1,4 +1,4 @@
-"""The paper's three figures of one problem: the key plot, the gates and the answer."""
+"""Writes the paper's three plots of one problem: keys, gates and answer."""
 
 import pathlib
 from collections.abc import Callable

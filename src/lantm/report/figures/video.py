@@ -1,4 +1,4 @@
-"""A video of a training: one frame per epoch, from the recordings that were made of it."""
+"""Video of a training, one frame per epoch, drawn from the recordings of the run."""
 
 import dataclasses
 import io

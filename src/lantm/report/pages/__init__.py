@@ -1,4 +1,4 @@
-"""Pages in one file, to be opened from disk: the viewer of machines at work, the report of a run, tables."""
+"""Self-contained HTML pages: the viewer of machines at work, the report of a run, the summary of all tables."""
 
 from lantm.report.pages.play import Play, play_page
 from lantm.report.pages.run_report import REPORT, report_page, try_report, write_report

@@ -1,4 +1,4 @@
-"""A page in one file: style, script and data are inside it, and it loads nothing.
+"""The HTML skeleton of a page: style, script and data are embedded, and nothing is loaded from elsewhere.
 
 Everything that comes from a run or a person (names, symbols, settings) is treated as data. It is written as JSON that
 cannot end the element that holds it, the script shows it as text, and the page's own policy allows the script and style

@@ -1,4 +1,4 @@
-"""play.html: which machines of the zoo are in the page that anybody can try; `viewer.py` builds it."""
+"""Selects the zoo machines for play.html, the online demo; `viewer.py` builds the page."""
 
 import pathlib
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""report.html: the results of a run on one page, written when its training is complete or on demand.
+"""report.html: the results of a run on one page, written when training is complete or by `lantm report`.
 
 Scores with their intervals, at the tested scales and by length, learning curves of all seeds, the best and the worst
 machine at work, why they are right or wrong, in words, and every setting. For a text, perplexities instead of scores.

@@ -1,4 +1,4 @@
-"""summary.html: every cell of several tables beside the paper's, on one page."""
+"""summary.html: the cells of several study tables beside the paper's scores, on one page."""
 
 import math
 from collections.abc import Mapping, Sequence

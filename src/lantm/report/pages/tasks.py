@@ -1,4 +1,4 @@
-"""A task as a page carries it: the names of its symbols, and what its problems are made of."""
+"""Encodes a task for a page: the names of its symbols and its options."""
 
 from typing import Any
 

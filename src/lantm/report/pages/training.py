@@ -1,4 +1,4 @@
-"""Recordings of a seed's training, epoch by epoch, for the viewer."""
+"""Recordings of one seed's training, epoch by epoch, for the viewer."""
 
 import dataclasses
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The page in which machines run in the browser: on problems that one types, through time and through training.
+"""Builds the viewer page, in which machines run on typed problems and can be followed step by step.
 
 There is one machine in it, or two side by side. A machine that the page can run comes with its weights, and the page
 computes what it does. Of any other machine, and of training, the page has recordings.
@@ -14,7 +14,7 @@ from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model
 from lantm.randomness import RECORD, shared_key
 from lantm.report.pages.document import page
-from lantm.report.pages.packing import pack, share
+from lantm.report.pages.packed_recording import pack, share
 from lantm.report.pages.tasks import TASK_SCRIPTS, pack_task
 from lantm.report.pages.training import Recorded
 from lantm.report.pages.weights import ENGINE, pack_machine, pack_problem

@@ -1,4 +1,4 @@
-"""A machine and its problems as a page carries them, so that the page can run it: settings, weights, symbols.
+"""Encodes a machine (config and weights) and its problems for a page, so that the page can run it.
 
 The weights are 32-bit floats, compressed. Shorter ones would save half of the page, but with 16 bits the logits of a
 machine differ from Python's in the third digit.

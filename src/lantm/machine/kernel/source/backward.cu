@@ -1,4 +1,4 @@
-// The kernel that goes back through what the forward kernel did: to the cotangents of all that led to its hidden states.
+// GPU: the backward kernel of the recurrence.
 
 // What a step's backward pass needs of a problem, fetched while the step after it is pulled back.
 enum {

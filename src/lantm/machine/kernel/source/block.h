@@ -1,4 +1,4 @@
-// A block of problems in one multiprocessor: who does what, where its numbers are, and its memories.
+// GPU: how a thread block works on its problems (division of labour, memory layout, the machine's memories).
 //
 // A block of ROWS problems of one run lives in one multiprocessor for all its steps. Matrix units multiply, with weights
 // that threads hold in registers where they fit; the state is in shared memory, and so is the memory of the machine

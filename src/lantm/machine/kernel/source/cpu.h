@@ -1,4 +1,4 @@
-// What the formulas need of C++ on a CPU, written without branches, so that loops over them become loops over vectors.
+// CPU: branch-free elementary functions for the printed formulas, so that loops over them vectorise.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

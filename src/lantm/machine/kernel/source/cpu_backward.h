@@ -1,4 +1,4 @@
-// Goes back through what `forward` did: to the cotangents of all that led to its hidden states.
+// CPU: the backward pass of the recurrence.
 
 // What a read's backward pass needs room for: for every memory its weight, the cotangents of that weight and of the
 // temperature, and, coordinate by coordinate, those of the key and of the address.

@@ -1,4 +1,4 @@
-// Runs a machine forward: all steps of some problems of a run, side by side.
+// CPU: the forward pass of the recurrence, for several problems of a run side by side.
 
 // A memory vector in registers.
 struct Vector {

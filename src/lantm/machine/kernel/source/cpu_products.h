@@ -1,4 +1,4 @@
-// Products of rows with a matrix, in the vector registers of a CPU.
+// CPU: products of rows with a matrix, in vector registers.
 
 #if defined(__AVX512F__)
 #define LANES (64 / (int)sizeof(real))

@@ -1,5 +1,5 @@
-// What is done for every step of a run outside of its recurrence: for the steps that were run, not for all that there is room
-// for. The first of all arrays has the number of those steps.
+// CPU: products, sums and lookups over all steps outside of the recurrence, without the padding. The first array holds the
+// number of steps.
 
 // Adds to `sums` the products of `rows` numbers each of TILE_ROWS columns of `a` with vectors of `b`.
 template <int VECTORS>

@@ -1,4 +1,4 @@
-// What the kernels need of CUDA, as NVRTC compiles it: there are no headers.
+// GPU: definitions for NVRTC, which has no standard headers.
 typedef float real;
 #define ALIGNED __align__(16)
 #define INFINITY __int_as_float(0x7f800000)

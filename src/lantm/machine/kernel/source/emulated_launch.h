@@ -1,4 +1,4 @@
-// Comes after the kernels: runs them block after block.
+// Tests: runs the GPU kernels on a CPU, block after block. Included after the kernels.
 static void one_thread() {
   emulated_kernel(*emulated_arrays);
   emulated.waiting[emulated.current] = ENDED;

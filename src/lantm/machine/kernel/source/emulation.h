@@ -1,4 +1,4 @@
-// What the kernels need of CUDA, on a CPU: the threads of a block take turns, from one barrier to the next.
+// Tests: emulates CUDA on a CPU; the threads of a block take turns, from one barrier to the next.
 //
 // For tests on machines without a GPU. A thread runs until it waits for others, so a missing barrier shows: what another
 // thread was to have written is not there.

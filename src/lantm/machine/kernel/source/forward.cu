@@ -1,4 +1,4 @@
-// The kernel that runs a machine forward.
+// GPU: the forward kernel of the recurrence.
 
 // A part of the state before the first step: to shared memory, if it goes there, and to the first row of what is saved.
 __device__ inline void begin_with(const Block& block, int from, int saved, int size, real* to, int stride) {

@@ -1,5 +1,5 @@
-// Starts a kernel, on the stream that XLA gives, on the threads of a CPU, or emulated there: compiled by the C++ compiler of
-// the machine, against JAX's headers.
+// The XLA custom call: starts a kernel on the GPU's stream, a program on the threads of the CPU, or the emulation. Compiled
+// by the system's C++ compiler against JAX's headers.
 //
 // The driver is found at run time, so no toolkit is needed here. Kernels are given by name, as images that the driver
 // loads when they are first started on a device.

@@ -1,4 +1,4 @@
-// Products of rows, in shared memory, with a matrix of K rows, in global memory.
+// GPU: products of rows in shared memory with a matrix of K rows in global memory.
 
 // A warp's share of a product: TILES times eight columns. A lane gets the sums of row lane / 4 and of the columns
 // 2 (lane % 4) and the one after it, of every tile.

@@ -1,4 +1,5 @@
-// The recurrence of a Lie access machine: all steps of the problems of one run (a machine with weights of its own).
+// GPU and CPU: data layout and definitions shared by both passes of the recurrence, for the problems of one run (one set of
+// weights).
 //
 // Sizes and switches are macros, and the formulas of heads, gates and read weights are functions, all of which
 // lantm/machine/kernel/program.py puts before this file. `real` is float, or double in tests on a CPU. On a GPU it is

@@ -1,4 +1,4 @@
-// What all pages share: making elements, colours of the theme, the data that the page carries.
+// Shared by all pages: creating elements, theme colours, reading the data embedded in the page.
 //
 // Whatever comes from a run (names, symbols, settings) reaches the page as text nodes only, never as markup.
 

@@ -1,4 +1,4 @@
-// Line charts as SVG: they print, scale, and follow the theme by themselves.
+// Line charts as SVG, which print, scale and follow the theme.
 
 const SVG = "http://www.w3.org/2000/svg";
 const MARGINS = { left: 52, right: 14, top: 14, bottom: 40 };

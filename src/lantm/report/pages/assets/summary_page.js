@@ -1,4 +1,4 @@
-// The page summary.html: every cell of the paper's tables, ours beside theirs.
+// The page summary.html: the cells of the paper's tables, our scores beside the paper's.
 
 const HEADS = ["cell", "scale", "paper", "ours, best", "compared", "median", "seeds that solve it", "minutes"];
 const FIELDS = ["scale", "paper", "best", "verdict", "median", "solved", "minutes"];

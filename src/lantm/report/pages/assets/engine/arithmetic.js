@@ -1,5 +1,5 @@
-// Arithmetic of the machines. What a machine keeps from step to step is in single precision, as in Python; sums and
-// formulas in between are in double precision, so that they are at least as exact as Python's.
+// Vector arithmetic of the machines. State kept from step to step is in single precision, as in Python; sums and formulas
+// in between are in double precision, so they are at least as exact as Python's.
 
 function sigmoid(x) {
   return 1 / (1 + Math.exp(-x));

@@ -1,4 +1,4 @@
-// Bytes from the text that lantm.report.pages.binary writes.
+// Decodes the text that lantm.report.pages.binary writes to bytes.
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=/?@^_`{|}~";
 const VALUES = new Uint8Array(128);

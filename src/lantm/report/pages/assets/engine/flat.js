@@ -1,6 +1,6 @@
-// Key spaces without curvature, R^n: a head moves by a step, on a circle, or on a spiral. Each function is that of the
-// geometry of the same name in lantm.geometry. Keys are arrays; `distance` takes an address from the memory, at an
-// offset. `place` is where a key is drawn, and `moved` the key nearest to a given one that is drawn at a place.
+// Flat key spaces R^n: one function per geometry of the same name in lantm.geometry. Keys are arrays; `distance` takes an
+// address from the memory, at an offset. `place` is where a key is drawn, and `moved` the key nearest to a given one that
+// is drawn at a place.
 
 const times = ([a, b], [x, y]) => [a * x - b * y, a * y + b * x];
 const conjugate = ([a, b]) => [a, -b];

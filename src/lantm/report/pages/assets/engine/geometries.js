@@ -1,4 +1,4 @@
-// The key spaces by their names in lantm.geometry. A further one is a function like those, and a line here.
+// The key spaces by their names in lantm.geometry. A further one is a function like those, and an entry here.
 
 const GEOMETRIES = {
   translation,

@@ -1,4 +1,4 @@
-// Hyperbolic space as the upper half-space, as in lantm.geometry.half_space: a key is a point of the floor and a height.
+// Hyperbolic space as the upper half-space (a point and a height above it), as in lantm.geometry.half_space.
 
 const REACH = -Math.log(2 ** -23) - 2; // the ball in which 32-bit floats can tell neighbouring keys apart
 const LOWEST = Math.exp(-REACH);

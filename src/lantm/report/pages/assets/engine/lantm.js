@@ -1,4 +1,5 @@
-// The Lie access machine, one step at a time: lantm.machine.access and by_loops for one problem.
+// One step of the Lie access machine (head moves, writes, memory reads), as lantm.machine.access and by_loops for one
+// problem.
 
 const INITIAL_STRENGTH_BIAS = -10;
 

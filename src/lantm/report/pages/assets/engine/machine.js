@@ -1,4 +1,4 @@
-// A machine from what a page carries: its settings and its weights (lantm.report.pages.weights packs them).
+// Unpacks a machine from the page's data: settings and weights, as packed by lantm.report.pages.weights.
 
 /** Floats from their bytes, of which all first ones come first, then all second ones: so they compress better. */
 function joinedBytes(buffer) {

@@ -1,5 +1,5 @@
-// The memory: slots that are written one after the other, of which a window is remembered (lantm.machine.memory), and
-// the memory that a read head settles on (lantm.machine.settling).
+// The memory: append-only slots with an optional limit (lantm.machine.memory), the weighted sum of a read, and settling
+// (lantm.machine.settling).
 
 class Memory {
   /** Without a limit nothing is forgotten; with one, a full memory loses its oldest slots. */

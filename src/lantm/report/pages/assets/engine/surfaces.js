@@ -1,4 +1,4 @@
-// The isometries of plane, sphere and disk: two complex numbers (alpha, beta), as in lantm.geometry.surface.
+// Isometries of plane, sphere and disk as two complex numbers (alpha, beta), as in lantm.geometry.surface.
 
 const halves = (action) => [action.slice(0, 2), action.slice(2)];
 const FARTHEST_SHIFT = 1e6; // in diameters

@@ -1,5 +1,4 @@
-// How squared distances become read weights, as in lantm.machine.weighting: affinities of the distances alone, then
-// shares of their sum. A further weighting is an entry of WEIGHTINGS.
+// Read weights from squared distances, as in lantm.machine.weighting. A further weighting is an entry of WEIGHTINGS.
 
 const FAINTEST_STRENGTH = 1e-20;
 

@@ -1,4 +1,4 @@
-// Tasks with numbers as marks, one `<s>` per unit, as in lantm.tasks.marked.
+// Tasks with numbers in unary, one `<s>` per unit, as in lantm.tasks.marked.
 
 const charactersOf = (length, about, random) => Array.from(copy.draw(length, about, random));
 

@@ -1,5 +1,5 @@
-// Tasks on decimal numbers, as in lantm.tasks.arithmetic. Machines see digits from the right, the last one first, unless
-// `about.highestFirst` says otherwise.
+// Tasks on decimal numbers, as in lantm.tasks.arithmetic. Digits are least significant first, unless `about.highestFirst`
+// is set.
 
 /** The digits of a number, the last first. */
 function digitsOf(text, about) {

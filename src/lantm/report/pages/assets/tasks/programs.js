@@ -1,4 +1,4 @@
-// Short Python programs, as in lantm.tasks.grammar: the page carries the templates, nothing is ever executed.
+// Short Python programs, as in lantm.tasks.grammar: parsed with the page's templates, never executed.
 
 const MOST_DIGITS = 7;
 const SMALL = 4; // loop counts and small factors are at most this many times the number of digits

@@ -1,4 +1,4 @@
-// The problem that somebody types, or has drawn, for a machine that runs in the page.
+// The input of a problem, typed or drawn at random, for a machine that runs in the page.
 
 class Ask {
   /** `ask(problem)` is told the problem, `leave()` that typing is over; `task` of the machine is set by `show`. */

@@ -1,4 +1,4 @@
-// What marks, keys and mouse mean.
+// The legend: what marks, keys and mouse actions mean.
 
 /** What the marks in the key space mean. */
 function legend(machines) {

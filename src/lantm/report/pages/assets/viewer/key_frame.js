@@ -1,4 +1,4 @@
-// Which part of a key space is shown: the chosen view, or where somebody has zoomed and moved to.
+// The visible part of a key space: a chosen view, or the user's zoom and position.
 
 const VIEWS = { all: "Everything", start: "The first memories", end: "The last memories", here: "Around the read head" };
 

@@ -1,6 +1,5 @@
-// The marks of a key space that stay where they are, in two layers: below, all that happens in the problem, faint; above,
-// what has happened up to the shown step. The upper one grows step by step, so that a step of a long problem is drawn as
-// quickly as one of a short problem.
+// The static marks of a key space, in two layers: all of the problem, faint, and above it what has happened up to the shown
+// step. The upper one grows step by step, so a step of a long problem is drawn as fast as one of a short problem.
 
 const READ_COLOURS = ["read", "read-2", "read-3"];
 const WRITE_COLOURS = ["write", "write-2"];

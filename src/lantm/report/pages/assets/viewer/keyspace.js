@@ -1,7 +1,6 @@
-// The key space: memories as red circles, darker where stronger; readings of the answer joined in the order of time;
-// the heads where they stand; what the shown step read, as lines to the memories. Of heads that settle: a ring around
-// the memory that the shown step ends on; readings without one are hollow. A head of a machine that runs in the page
-// can be dragged.
+// Draws the key space: memories as red circles, darker where stronger; reads of the answer joined in order of time; the
+// heads; lines from the shown read to the memories. With settling: a ring around the memory that the shown step settles on;
+// reads that settle on none are hollow. Heads of a machine that runs in the page can be dragged.
 
 const GRAB = 16; // pixels: as near as a head has to be to be dragged
 

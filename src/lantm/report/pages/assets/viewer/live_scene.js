@@ -1,4 +1,4 @@
-// A scene that is computed in the page, step by step, by the machine itself.
+// A scene that the page computes step by step by running the machine.
 
 class LiveScene extends Scene {
   /** `task` names the symbols; `meddling` is what somebody does to the machine (engine/lantm.js). */

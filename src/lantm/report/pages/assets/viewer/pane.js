@@ -1,4 +1,4 @@
-// One machine at work: which machine and which problem, its symbols, the shown step in words, and the pictures.
+// One machine in the viewer: the choice of machine and problem, its symbols, the shown step in words, and the pictures.
 
 const AT_ONCE = 40; // milliseconds that a machine may work before anything is shown
 const A_SLICE = 9; // and in every frame after that

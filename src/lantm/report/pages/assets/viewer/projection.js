@@ -1,4 +1,4 @@
-// How key spaces of machines that run in the page are drawn, as lantm.report.projection draws them in figures.
+// Projection of the key spaces of machines that run in the page, as in lantm.report.projection.
 
 const circle = (radius) =>
   Array.from({ length: 181 }, (_, at) => [radius * Math.cos((at * Math.PI) / 90), radius * Math.sin((at * Math.PI) / 90)]);

@@ -1,6 +1,5 @@
-// The read weights of a run, step by step. Most of them are nearly zero and are not kept, so that a problem of
-// thousands of symbols takes thousands of numbers, not millions. Square roots are kept, in 8 bits: faint weights keep
-// some digits.
+// Sparse storage of read weights by step, so that a problem of thousands of symbols takes thousands of numbers, not
+// millions. Square roots are stored in 8 bits, which keeps some precision in small weights.
 
 const FAINTEST = 0.001; // weights below it cannot be seen
 const FAINTEST_SHOWN = 0.005; // of those that are named and joined by lines

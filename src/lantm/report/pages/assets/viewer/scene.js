@@ -1,5 +1,5 @@
-// A scene: one problem as one machine works on it. It was recorded, or it is computed in the page (live_scene.js); what
-// draws it need not know which. `known` are the steps and `written` the memories that there are so far.
+// A scene: what one machine did on one problem, recorded or computed in the page (live_scene.js). `known` is the number of
+// steps and `written` the number of memories so far.
 
 class Scene {
   /** `about` has the problem: steps, answer (where it begins), inputs and expected by their names; and the heads. */
@@ -80,7 +80,7 @@ class RecordedScene extends Scene {
       at += array.byteLength;
       return array;
     };
-    // In the order in which lantm.report.pages.packing lays them down: wide numbers first.
+    // In the order in which lantm.report.pages.packed_recording lays them down: wide numbers first.
     this.places = take(Float32Array, this.steps * this.heads * 2);
     this.addresses = take(Float32Array, this.slots * 2);
     this.settled = this.settles ? take(Int32Array, this.steps * this.reads) : null;

@@ -1,6 +1,6 @@
-// The symbols: what went in, what should come out, and what did. Cells of the input glow with the weight that
-// the shown reading gives their memory; cells of the answer glow when a memory is pointed at, by who read it.
-// Of a text, a step has a cell in both rows: the word that it reads, and the word that comes next beside the guess.
+// Draws the symbols: input, expected answer and prediction. Cells of the input glow with the read weight of their memory in
+// the shown step; cells of the answer glow when a memory is pointed at, by how much they read it. For a text, each step has
+// a cell in both rows: the word that it reads, and the next word beside the prediction.
 
 class Tape {
   /** `point(focus, kept)` is told what the mouse is over (null: nothing), and whether it was clicked. */

@@ -1,5 +1,5 @@
-// What happened when, on one axis of time: the read weights as a heat map over the memories, and below it the
-// gates of every head and the strengths of what was written.
+// Draws the time axis: read weights as a heat map over the memories; below it the gates of every head and the strengths of
+// the writes.
 
 const GUTTER = 148; // room for the names of the lanes
 const NUMBERS = 108; // where the numbers beside the names begin

@@ -1,4 +1,4 @@
-// The viewer: one machine at work, or two side by side, with one scrubber through time and one through training.
+// The viewer: one machine or two side by side, with a slider for the step and one for the training epoch.
 
 class Viewer {
   /** Of the page's machines, `chosen` are the one or two that are shown at first, on their problem number `first`. */

@@ -1,4 +1,4 @@
-// What somebody may do to a machine that runs in the page: heads pushed off their way, settling switched off, gates held.
+// Interventions on a machine that runs in the page: heads moved, settling switched off, gates held.
 
 const HOLDS = { "": "as it is", 0: "held at 0", 1: "held at 1" };
 const PUSHES = { "←": [-1, 0], "→": [1, 0], "↑": [0, 1], "↓": [0, -1] };

@@ -1,4 +1,4 @@
-// A step of a scene in words.
+// Describes a step of a scene in words.
 
 class Words {
   constructor(scene) {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lantm.paper.figures import LANGUAGE, sequence_figures
+from lantm.paper.published import LANGUAGE, sequence_figures
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The heads of the recipe `robust` (docs/robust-recipe.md)."""
+"""The head settings of the recipe `robust` (docs/robust-recipe.md)."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The numbers of reads beside their line, where they cover nothing."""
+"""The numbers beside the reads of a key plot, placed where they cover nothing."""
 
 from typing import TYPE_CHECKING
 

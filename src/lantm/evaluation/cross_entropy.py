@@ -1,7 +1,7 @@
-"""The loss over a large vocabulary, where the output layer is most of the work.
+"""Cross-entropy over a large vocabulary, with a hand-written gradient: the output layer dominates the cost.
 
-The logits of a piece are one matrix product, with the bias as one more row of the matrix: on a CPU, adding it
-afterwards takes as long as half a product. Their gradient is written out: the probabilities minus the one-hot targets.
+The logits of a piece are one matrix product, with the bias as an additional row of the matrix: on a CPU, adding it
+afterwards takes half as long as the product. The gradient of the logits is the probabilities minus the one-hot targets.
 It is computed in one pass over the logits, and no other array of that size is stored.
 """
 
@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from lantm.machine.linear import Linear
 
-# The tensor cores of a GPU want rows in multiples of this.
+# GPU tensor cores need row sizes that are multiples of this.
 _ALIGNED = 8
 
 
@@ -23,7 +23,7 @@ def total_surprise(
     targets: Int[Array, "steps batch"],
     mask: Bool[Array, "steps batch"],
 ) -> Float[Array, ""]:
-    """The negative log likelihood of the target words, in nats, summed where the mask is true."""
+    """The negative log likelihood of the target words in nats, summed where the mask is true."""
     cells, vocabulary = readout.weight.shape
     filling = -(cells + 1) % _ALIGNED
     weight = jnp.concatenate([readout.weight, readout.bias[None], jnp.zeros((filling, vocabulary))])

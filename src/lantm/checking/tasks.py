@@ -1,4 +1,4 @@
-"""A task against its contract: the layout of its problems, and its `output` against what `expected` says."""
+"""Tests a task against the contract `lantm.tasks.Task`: the layout of its batches, and `output` against `expected`."""
 
 import itertools
 from collections.abc import Callable

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from lantm.cli import main, train
-from lantm.cli.ending import status_after
+from lantm.cli.exit_status import status_after
 from lantm.devices import on_cpu
 from lantm.errors import LantmError
 
@@ -141,11 +141,11 @@ def test_a_training_whose_reader_goes_away_is_saved(
 
     monkeypatch.setattr(Console, "on_broken_pipe", quiet)
     monkeypatch.setattr(train, "Console", lambda **options: Console(file=Gone(1)))
-    monkeypatch.setattr("lantm.cli.ending.os.dup2", lambda *files: None)
+    monkeypatch.setattr("lantm.cli.exit_status.os.dup2", lambda *files: None)
     said = lantm("train", *tiny_flags, "--seeds", 1, "--out", tmp_path / "run")
     assert said.status == 141
     assert said.err == (
-        "lantm: the output was closed before its end; stopped after epoch 2 and saved; continue with: "
+        "lantm: the output was closed too early; stopped after epoch 2 and saved; continue with: "
         f"lantm train --resume {tmp_path / 'run'}\n"
     )
     assert (tmp_path / "run" / "checkpoints" / "epoch-000002.safetensors").exists()

@@ -1,4 +1,4 @@
-"""A recording as it is stored in a page: symbols as text, arrays as few bytes.
+"""Encodes a `Recording` for a page: symbols as text, arrays in few bytes.
 
 Coordinates are 32-bit floats, the memories that heads settle on 32-bit integers; gates and strengths have 8 bits each.
 Read weights are stored as square roots in 8 bits, for a better resolution of small ones. All of it is compressed: most

@@ -1,6 +1,6 @@
-"""How a command ends: whatever goes wrong is one line on standard error, and a status that is not 0.
+"""Turns the exception that ended a command into one line on standard error and an exit status.
 
-Only a fault of this package shows a traceback.
+Only a bug in this package shows a traceback.
 """
 
 import contextlib
@@ -12,17 +12,17 @@ from lantm.cli.printable import printable
 from lantm.errors import LantmError
 from lantm.registry import MODULES
 
-USAGE, INTERRUPTED, CLOSED = 2, 130, 141  # as shells have the last two
+USAGE, INTERRUPTED, CLOSED = 2, 130, 141  # 130 and 141 as in shells
 
 
 class HelpShown(SystemExit):
-    """The help was asked for and printed: the command ends well."""
+    """Help was requested and printed: exit status 0."""
 
 
 def prepare_output() -> None:
-    """Makes sure that there is an output, and that it takes any character: those it does not have become `?`."""
+    """Makes sure that output exists and accepts any character; characters it cannot encode become `?`."""
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 it stays open until the process ends
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 stays open until the process ends
     if sys.stdout is None:
         raise LantmError(f"standard output is closed: send it to a file, or to {os.devnull}")
     for stream in (sys.stdout, sys.stderr):
@@ -31,23 +31,23 @@ def prepare_output() -> None:
 
 
 def status_after(error: BaseException) -> int:
-    """Says what went wrong in one line, and returns the status; what is a fault of this package is raised again."""
+    """Prints the error in one line and returns the exit status; bugs in this package are raised again."""
     if isinstance(error, HelpShown):
         return 0
     if isinstance(error, KeyboardInterrupt):
         return _say("interrupted", INTERRUPTED)
-    # Where the output is a table, the library that prints it ends the program.
+    # While printing a table, the rich library exits on its own.
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         more = f"; {error}" if isinstance(error, BrokenPipeError) and error.errno is None else ""
-        return _say(f"the output was closed before its end{more}", CLOSED)
+        return _say(f"the output was closed too early{more}", CLOSED)
     if isinstance(error, LantmError):
         return _say(str(error))
     if (place := _users_code(error)) is not None:
         said = f": {error}" if str(error) else ""
         return _say(f"{place} raised {type(error).__name__}{said}")
-    if isinstance(error, OSError):  # a full disk, a folder without permission
+    if isinstance(error, OSError):  # such as a full disk or missing permissions
         return _say(str(error))
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
         return _say("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
@@ -58,7 +58,7 @@ def status_after(error: BaseException) -> int:
 
 
 def _has_devices() -> bool:
-    """Whether JAX finds the devices it was told to use; where it does not, it fails an assertion of its own."""
+    """Whether JAX finds the devices of JAX_PLATFORMS; if not, it raises an unspecific error."""
     import jax
 
     try:
@@ -68,7 +68,7 @@ def _has_devices() -> bool:
 
 
 def _users_code(error: BaseException) -> str | None:
-    """The place in a module of the user's that an error comes from; None if it comes from none."""
+    """The location in a user's module that an error comes from, if any."""
     places = [
         f"{frame.f_code.co_filename}, line {line},"
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -78,6 +78,6 @@ def _users_code(error: BaseException) -> str | None:
 
 
 def _say(reason: str, status: int = USAGE) -> int:
-    with contextlib.suppress(OSError, ValueError):  # who has closed this too is told nothing
+    with contextlib.suppress(OSError, ValueError):  # standard error may be closed too
         print(f"lantm: {printable(' '.join(reason.split()))}", file=sys.stderr)
     return status

@@ -9,7 +9,7 @@ from pages import page_data
 
 from lantm.geometry import make_geometry
 from lantm.report.pages.document import json_in_html, page
-from lantm.report.pages.packing import share
+from lantm.report.pages.packed_recording import share
 
 
 def test_the_arrays_come_back() -> None:

@@ -1,4 +1,5 @@
-"""Programs that the threads of a CPU share out: the recurrence, and what is done for every step around it.
+"""Calls of compiled CPU programs, distributed over threads; and the products and lookups over all steps
+(`cpu_steps.h`).
 
 Around the recurrence, a compiler would do all steps that there is room for. Here those are done that were run.
 """
@@ -18,9 +19,9 @@ from jaxtyping import Array, Float, Int
 from lantm.errors import LantmError
 from lantm.machine.backend import cpu_kernels
 from lantm.machine.compilers import RUN_ON_CPU, registered_on_cpu
+from lantm.machine.first_order import first_order_only
 from lantm.machine.folding import SHARED, fold, foldable
 from lantm.machine.kernel.program import steps_text
-from lantm.machine.once import once
 
 _SUM_PRODUCTS, _LOOK_UP, _SUM_ROWS, _MULTIPLY_ROWS = range(4)  # as in source/cpu_steps.h
 
@@ -60,7 +61,14 @@ def call_on_cpu(
     """Runs a program over the items of every run, in pieces."""
     call = jax.ffi.ffi_call(RUN_ON_CPU, results_of(results, dtype))
     numbers = {"kind": np.int32(kind), "runs": np.int32(runs), "items": np.int32(items)}
-    return list(call(*map(once, arrays), kernel=registered_on_cpu(program), sizes=np.array(sizes, np.int32), **numbers))
+    return list(
+        call(
+            *map(first_order_only, arrays),
+            kernel=registered_on_cpu(program),
+            sizes=np.array(sizes, np.int32),
+            **numbers,
+        )
+    )
 
 
 def _call(

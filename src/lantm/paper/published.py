@@ -1,4 +1,4 @@
-"""The paper's own figures: percent of answers (coarse) and of symbols (fine) that are right; perplexities."""
+"""The scores that the paper published: coarse and fine percentages, and perplexities."""
 
 Figures = dict[str, int]
 """A cell of the paper's tables, in whole percent."""

@@ -1,4 +1,4 @@
-"""The weights of a trained machine in another training, or with other switches."""
+"""Reuses the weights of a trained machine: to start another training, or with other switches (`switched`)."""
 
 import dataclasses
 from typing import Any
@@ -15,13 +15,13 @@ from lantm.weight_files import named_shapes
 
 
 def initial_weights(origin: Trained, experiment: Experiment, source: Source) -> Model:
-    """The weights of a trained machine, or of the best of several, for another training that they fit."""
+    """The weights of a trained machine (the best seed) as initial weights of another training; sizes must agree."""
     before = origin.source
     weights = _fitted(
         origin,
         experiment.machine,
         source.vocabulary,
-        "take a task of as many symbols, and leave the sizes of the machine",
+        "use a task with the same number of symbols, and keep the sizes of the machine",
     )
     words = [one.corpus.words for one in (before, source) if isinstance(one, Text)]
     if words and (len(words) == 1 or words[0] != words[1]):
@@ -30,9 +30,9 @@ def initial_weights(origin: Trained, experiment: Experiment, source: Source) -> 
 
 
 def switched(machines: Trained, **switches: Any) -> Trained:
-    """The machine of the best seed with other switches and the same weights: what a mechanism does for it.
+    """The machine of the best seed with other switches and the same weights, to see the effect of a mechanism.
 
-    The names are those of `LantmConfig`. `trained["switches"]` has what the machine was trained with.
+    Switches are fields of `LantmConfig`. `trained["switches"]` holds the values used in training.
 
     >>> from lantm.trained import load
     >>> lost = switched(load("copy"), settle_reads=False)
@@ -59,7 +59,7 @@ def switched(machines: Trained, **switches: Any) -> Trained:
 
 
 def _fitted(origin: Trained, machine: Config, vocabulary: int, advice: str) -> Model:
-    """The weights of a machine, or of the best of several, in another one that has the same."""
+    """The weights of a machine (the best seed) in a model of another configuration with the same shapes."""
     model = origin.model()
     like: Model = model_shapes(machine, vocabulary)
     ours, theirs = named_shapes(like), named_shapes(model)
@@ -74,7 +74,7 @@ def _fitted(origin: Trained, machine: Config, vocabulary: int, advice: str) -> M
 
 
 def preset_model(origin: Trained) -> ModelName:
-    """The model whose preset a training from this machine begins with."""
+    """The model whose preset is the starting point for a training from this machine."""
     model = origin.experiment.model
     return "lantm-invnorm" if model == "lantm" else model
 
