@@ -8,13 +8,13 @@ one is not noticed; name the backend then, or set `jax.default_device`.
 import dataclasses
 import warnings
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 
 from lantm.devices import current_device
-from lantm.errors import LantmError, SlowerWarning
+from lantm.errors import LantmError, SlowerWarning, meant
 from lantm.geometry import Disk, Geometry, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere, Translation
 from lantm.machine.access import Access
 from lantm.machine.compilers import missing_compiler, no_c_compiler
@@ -24,6 +24,13 @@ Backend = Literal["auto", "loops", "kernel", "scan", "emulated"]
 """`auto` takes the kernels wherever they serve and the loops elsewhere, and `kernel` fails where they do not serve.
 `scan` is a plain `lax.scan`: slow, with memory by the square of the time, but its gradient can be differentiated again.
 `emulated` runs a GPU's kernels on a CPU, thread by thread and slowly: for tests."""
+
+
+def check_backend(backend: str) -> None:
+    """Refuses a name that is no `Backend`."""
+    known = get_args(Backend)
+    if backend not in known:
+        raise LantmError(f"there is no backend {backend!r}: {meant(backend, known)}")
 
 
 class Kernels(NamedTuple):

@@ -110,7 +110,8 @@ def _compiled_by(compiler: str, options: Sequence[str], text: str) -> bytes:
         source, made = pathlib.Path(work, "kernel.cc"), pathlib.Path(work, "kernel.so")
         source.write_text(text)
         command = [*shlex.split(compiler), "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(made)]
-        ended = subprocess.run(command, capture_output=True, text=True)
+        # In a process group of its own: Ctrl-C in a terminal is for this process, not for the compiler.
+        ended = subprocess.run(command, capture_output=True, text=True, process_group=0)
         if ended.returncode or not made.exists():
             said = next((line for line in ended.stderr.splitlines() if "error" in line), ended.stderr.strip())
             remedy = "name another compiler in the environment variable CXX, or none: CXX="

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 
 from lantm.machine import by_kernels, by_loops
 from lantm.machine.access import Access
-from lantm.machine.backend import Backend, choose_kernels
+from lantm.machine.backend import Backend, check_backend, choose_kernels
 from lantm.machine.controller import CellKind
 from lantm.machine.first_order import first_order_only
 from lantm.machine.folding import SHARED, foldable
@@ -50,6 +50,7 @@ def recur(
 
     `memory` has room for what will be written: its slots from `window.end` on are free.
     """
+    check_backend(backend)
     if backend == "scan":
         return recur_by_scan(access, policy, weights, inputs, start, memory, window, schedule, cell)
     kernels = choose_kernels(backend, access, start.controller.hidden.shape[-1], inputs.dtype)

@@ -101,8 +101,24 @@ def _forward(machinery: Machinery, *arrays: Array) -> tuple[Any, ...]:
         (*during, access.read_heads),
         *(array.shape for array in arrays[-3:]),
     ]
+    _check_shapes(machinery, arrays[3:], results)
     found = _call(machinery, cells, False, arrays, results)
     return found[:10], *found[10:13]
+
+
+def _check_shapes(machinery: Machinery, arrays: Sequence[Array], results: Sequence[tuple[int, ...]]) -> None:
+    """Compiled code relies on the shapes of its arrays: of weights, start and memory here."""
+    access = machinery.access
+    (runs, _, batch, reading), cells, slots = results[0], results[1][-1], arrays[-1].shape[-1]
+    needed = [
+        *((runs, reading + cells, 4 * cells), (runs, cells, access.emission_size), (runs, access.emission_size)),
+        *((runs, *shape[2:]) for shape in results[:5]),
+        *((runs, batch, slots, size) for size in (access.geometry.key_size, access.memory_width)),
+        (runs, batch, slots),
+    ]
+    given = [array.shape for array in arrays]
+    if given != needed:
+        raise ValueError(f"the kernels need arrays of the shapes {needed}, not {given}")
 
 
 def _backward(machinery: Machinery, *arrays: Array) -> tuple[Array, ...]:

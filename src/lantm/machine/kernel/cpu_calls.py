@@ -175,6 +175,8 @@ def multiplied_rows(
 def _rows_of_a_batch(weight: Array, bias: Array, rows: Array, steps: Array) -> Array:
     def of_runs(steps: Array, weight: Array, bias: Array, rows: Array) -> Array:
         (runs, time, batch, inputs), outputs = rows.shape, weight.shape[-1]
+        if weight.shape[1] != inputs:
+            raise ValueError(f"rows of {inputs} numbers cannot be multiplied with a weight of {weight.shape[1]} rows")
         sizes, arrays = (batch, time, inputs, outputs), (steps, weight, bias, rows)
         return _call(_MULTIPLY_ROWS, time, sizes, arrays, [(runs, time, batch, outputs)], rows.dtype)[0]
 
