@@ -1,16 +1,16 @@
 """`Sweep`: reads and checks a sweep file (TOML or JSON), a grid over the fields of an experiment.
 
     seeds = 8                     # 0 to 7, or a list of seeds
-        scales = [1, 2, 4]            # scored at these multiples of the training lengths
-        hard = true                   # also on hard problems
-        problems = 3200               # on this many fresh problems per score
-        pack = 32                     # at most this many machines per program
+    scales = [1, 2, 4]            # scored at these multiples of the training lengths
+    hard = true                   # also on hard problems
+    problems = 3200               # on this many fresh problems per score
+    pack = 32                     # at most this many machines per program
 
-        [experiment]                  # settings of all points: flags of `lantm train`
+    [experiment]                  # settings of all points: flags of `lantm train`
     recipe = "robust"
     epochs = 500
 
-        [grid]                        # lists of choices: every combination is a point, for every seed
+    [grid]                        # lists of choices: every combination is a point, for every seed
     task = ["copy", "reverse"]
     geometry = ["translation", "disk"]
     learning_rate = [0.005, 0.01, 0.02]
