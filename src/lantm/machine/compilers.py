@@ -27,10 +27,10 @@ from lantm.files import write_whole
 from lantm.program_cache import own_folder
 
 LAUNCH, RUN_ON_CPU, EMULATE = "lantm_launch", "lantm_run_on_cpu", "lantm_emulate"
-"""The names under which XLA knows how kernels are started: on a GPU, on a CPU, and emulated on a CPU."""
+"""The XLA custom call targets that start kernels: on a GPU, on a CPU, and emulated on a CPU."""
 _LAUNCHER_LOCK = threading.Lock()
 _LIBRARY_LOCKS: dict[str, threading.Lock] = {}
-# With the vectors that this processor has; no formula asks for an error number or a trap.
+# With this processor's vector instructions; the formulas use neither errno nor floating point traps.
 _NATIVE = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
 _FAST = ("-O3", "-fopenmp-simd", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", _NATIVE)
 
@@ -40,7 +40,7 @@ def _folder() -> pathlib.Path:
     kept = own_folder("kernels")
     if kept is not None:
         return kept
-    folder = tempfile.mkdtemp(prefix="lantm-kernels-")  # readable and writable for its owner alone
+    folder = tempfile.mkdtemp(prefix="lantm-kernels-")  # accessible only by its owner
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return pathlib.Path(folder)
 
