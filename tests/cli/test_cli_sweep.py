@@ -146,7 +146,7 @@ def test_mistakes(refused: Callable[..., str], tmp_path: pathlib.Path, file: pat
     assert "add --engine ray" in refused("sweep", file, "--address", "auto")
     assert "minutes is 0.0" in refused("sweep", file, "--minutes", 0)
     assert "cpus is 0" in refused("sweep", file, "--cpus", 0)
-    assert "not empty and holds no grid" in refused("sweep", file, "--out", tmp_path)
+    assert "not empty and does not hold a grid" in refused("sweep", file, "--out", tmp_path)
     file.write_text(TINY.replace("copy", "cpoy"))
     assert "did you mean 'copy'" in refused("sweep", file)
 
