@@ -15,7 +15,7 @@ Refused = Callable[..., str]
 
 def test_an_unknown_command(refused: Refused) -> None:
     line = refused("trian", "copy")
-    assert "unknown command 'trian'" in line
+    assert "unknown command 'trian': did you mean 'train'?" in line
     assert all(command in line for command in COMMANDS)
 
 
@@ -60,6 +60,9 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("train copy --test-scales", ["test_scales", "at least one"]),
         ("train copy --schedule steps", ["steps", "plateau", "cosine", "constant"]),
         ("train copy --sedes 3", ["--sedes", "did you mean --seeds?"]),
+        ("train copy --cels 3", ["--cels", "did you mean --cells?"]),
+        ("train copy --cels 3 --learning_rat=1", ["did you mean --cells and --learning-rate?"]),
+        ("sweep --cels 3", ["--cels, 3; lantm sweep --help"]),
         ("train copy reverse", ["Unrecognized", "reverse"]),
         (
             "train copy --weighting softmax",
@@ -77,6 +80,8 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("solve", ["RUN", "missing"]),
         ("solve nowhere", ["PROBLEM is missing"]),
         ("solve nowhere hello", ["nowhere is not a run folder"]),
+        ("solve copi hello", ["did you mean 'copy'? known are copy, reverse, bigramFlip, double, addition, programs"]),
+        ("solve oddFirst abcdef", ["the zoo has no machine for oddFirst", "lantm train oddFirst --out RUN"]),
         ("eval nowhere", ["nor is it a machine of the zoo"]),
         ("eval copy --weights last --problems 1", ["only the best weights are stored"]),
         ("solve copy hello --seed 99", ["no seed 99"]),
