@@ -38,9 +38,9 @@ def find(name: str) -> Task | Geometry | Weighting | Controller:
             return made
         except LantmError as error:
             reasons.append((registry, str(error)))
-    # For a module all registries report the same error, except that each says it is not of its base class.
+    # Of a module or a file all say the same, but for those that it is not one of.
     telling = [reason for _, reason in reasons if "derive it from that class" not in reason]
-    if imports_module(name) and telling:
+    if (imports_module(name) or name.endswith(".py")) and telling:
         raise LantmError(telling[0])
     kinds = "a Task, a Geometry, a Weighting or an object that is a Controller"
     raise LantmError(f"{name!r} cannot be checked: name {kinds}, as module:Name")
