@@ -167,6 +167,7 @@ def _facts(trained: Trained, summary: dict[str, Any]) -> list[list[str]]:
         "epochs": f"{trained.epoch:,}",
         "trained for": f"{summary['seconds']:,.0f} s" if "seconds" in summary else None,
         "started": provenance["date"].replace("T", " ").replace("+00:00", " UTC") if provenance.get("date") else None,
+        "started from": provenance.get("from"),
         "device": provenance.get("device"),
         "commit": provenance.get("commit"),
         "lantm": provenance.get("lantm"),
