@@ -87,10 +87,24 @@ def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
     return words
 
 
+_EXPLAINED = 12  # columns: descriptions of flags begin further to the right
+
+
 def _wrapped(text: str) -> str:
     """Help wrapped to the terminal: tyro wraps only its lists of flags, which are indented."""
     width = min(100, shutil.get_terminal_size().columns)
-    lines = (line.rstrip() if line.startswith(" ") else textwrap.fill(line, width) for line in text.splitlines())
+    lines: list[str] = []
+    for line in map(str.rstrip, text.splitlines()):
+        column = len(line) - len(line.lstrip())
+        before = lines[-1] if lines else ""
+        if not column:
+            lines.append(textwrap.fill(line, width, break_on_hyphens=False))
+        elif column >= _EXPLAINED and before[column - 2 : column] == "  " and before[column : column + 1].strip():
+            # The description of a flag goes on. tyro keeps the line breaks of the source in it.
+            whole = textwrap.wrap(f"{before[column:]} {line.strip()}", width - column, break_on_hyphens=False)
+            lines[-1:] = [before[:column] + whole[0], *(" " * column + more for more in whole[1:])]
+        else:
+            lines.append(line)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
