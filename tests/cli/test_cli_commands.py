@@ -37,7 +37,7 @@ def test_train(lantm, by_command: pathlib.Path, tiny_flags: list[str], trained) 
     assert said.err == ""
     lines = said.out.splitlines()
     assert lines[0] == f"training 4 seeds of lantm-invnorm on copy, recipe paper, into {by_command}"
-    assert lines[2].split()[:4] == ["epoch", "time", "loss", "rate"]
+    assert lines[2].split()[:4] == ["epoch", "trained", "loss", "rate"]
     assert [line.split()[0] for line in lines[3:6]] == ["2", "4", "6"]
     assert max(map(len, lines[2:-3])) <= 80
     assert f"everything is in {by_command}" in lines[-3]

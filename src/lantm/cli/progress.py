@@ -69,7 +69,7 @@ class TestLines:
         return [*lines, line + _reached(progress) + _trouble(progress)]
 
     def _heading(self, progress: Progress) -> list[str]:
-        start = f"{'epoch':>6}{'time':>8}"
+        start = f"{'epoch':>6}{'trained':>8}"
         if self._text:
             return [
                 "Perplexities are the best seed's; in training, the mean over the epoch.",
