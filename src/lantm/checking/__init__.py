@@ -38,7 +38,7 @@ def find(name: str) -> Task | Geometry | Weighting | Controller:
             return made
         except LantmError as error:
             reasons.append((registry, str(error)))
-    # Of a module or a file all say the same, but for those that it is not one of.
+    # For a module or a file all registries report the same error, except that each says it is not of its base class.
     telling = [reason for _, reason in reasons if "derive it from that class" not in reason]
     if (imports_module(name) or name.endswith(".py")) and telling:
         raise LantmError(telling[0])
