@@ -147,9 +147,7 @@ function reasons(viewer) {
       ),
     );
   };
-  viewer.whenShown = show;
-  show();
-  return root;
+  return { root, show };
 }
 
 function settings(data) {
@@ -197,8 +195,14 @@ function reportPage() {
   const holder = element("div", { class: "viewer in-report" });
   const viewer = new Viewer(holder, data, data.machines.map((_, index) => index));
   const title = data.machines.length > 1 ? "The best and the worst machine, and why" : "The machine, and why";
-  const bar = element("div", { class: "bar" }, legend(data.machines), help);
-  body.append(section(title, reasons(viewer), bar, holder), settings(data));
+  const marks = element("span", { class: "legend" });
+  const why = reasons(viewer);
+  viewer.whenShown = () => {
+    fillLegend(marks, viewer);
+    why.show();
+  };
+  viewer.whenShown();
+  body.append(section(title, why.root, element("div", { class: "bar" }, marks, help), holder), settings(data));
   listenToKeys(viewer, holder);
 }
 

@@ -53,6 +53,7 @@ class Viewer {
     this.panes = chosen.map((index, at) => this.panes[at] || new Pane(this, this.machines, index, this.first));
     this.panesRoot.replaceChildren(...this.panes.map((pane) => pane.root));
     this.setRanges();
+    this.whenShown();
   }
 
   /** Shows a second machine beside the first, or takes it away. */
