@@ -75,7 +75,8 @@ function helpDialog() {
       {},
       "Point at a symbol to see its read and its write; click to stay there. In the key space the wheel zooms and " +
         "dragging moves; a double click shows everything again. What a step reads reaches the machine in the next " +
-        "step, so a symbol is answered from the reading of the step before it.",
+        "step, so a symbol is answered from the reading of the step before it. Steps and memories count from 0, as in " +
+        "traces and figures: where the input begins with <s>, that is step 0.",
     ),
     element(
       "p",
