@@ -63,7 +63,7 @@ function perplexityTable(data) {
     const cells = [row.scale, row.tokens.toLocaleString("en"), perplexity(row.perplexity), perplexity(row.median_perplexity), bySeed];
     table.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
   }
-  return element("div", { class: "wide-table" }, table);
+  return scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
 }
 
 function scoreTable(data) {
@@ -85,7 +85,7 @@ function scoreTable(data) {
     ];
     table.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
   }
-  return element("div", { class: "wide-table" }, table);
+  return scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
 }
 
 // Where the letters of a wide chart would shrink.
