@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+import lantm
+
 pytest.importorskip("griffe", reason="needs lantm[docs]")
 TOOLS = pathlib.Path(__file__).parent.parent / "tools"
 
@@ -31,6 +33,27 @@ def test_every_public_name_is_documented(site: ModuleType, monkeypatch: pytest.M
 def test_a_method_may_have_the_docstring_of_the_one_it_implements(site: ModuleType) -> None:
     step = site.public("Translation").members
     assert any(not member.has_docstring for member in step.values() if member.is_function and member.is_public)
+
+
+def test_the_reference_lists_what_is_called(site: ModuleType) -> None:
+    """The constructor's parameters and `__call__`, not the methods that only the package itself calls."""
+    rendering = pytest.importorskip("mkdocstrings_handlers.python")
+    [plugin] = [plugin for plugin in site.CONFIGURATION["plugins"] if "mkdocstrings" in plugin]
+    options = plugin["mkdocstrings"]["handlers"]["python"]["options"]
+    assert options["merge_init_into_class"]
+    filters = rendering.PythonOptions.from_data(filters=options["filters"]).filters
+    layer = site.public("LieAccess")
+    listed = [member.name for member in rendering.do_filter_objects(layer.members, filters=filters) if member.is_function]
+    assert listed == ["__call__", "begin"]
+    for name in site.INTERNAL:
+        assert any(name in site.public(other).all_members for other in lantm._MODULES), f"{name} is no method any more"
+
+
+def test_the_page_of_missing_pages_opens_from_disk(site: ModuleType) -> None:
+    (site.SITE / "assets" / "javascripts").mkdir(parents=True)
+    (site.SITE / "404.html").write_text('<link href="/assets/a.css"><a href="https://arxiv.org/">x</a>')
+    site.make_local()
+    assert (site.SITE / "404.html").read_text() == '<link href="assets/a.css"><a href="https://arxiv.org/">x</a>'
 
 
 def test_files_of_the_repository_are_copied(site: ModuleType) -> None:

@@ -27,6 +27,12 @@ FOLDERS = "examples|results|src|tools|benchmarks|tests"  # of the repository, th
 STYLE = "site.css"
 SHIM = "iframe-worker.js"  # the generator would fetch it from the network; it lets search work without a server
 
+# Methods of public classes that other parts of the package call, by name: the reference leaves them out.
+INTERNAL = (
+    *("begin_batch", "writing", "run_batch", "run_given"),  # of the layer
+    *("of_learners", "of_result", "upgrade", "kept_per_step"),
+)
+
 NAVIGATION = {
     "Home": "index.md",
     "Tutorials": {
@@ -112,7 +118,8 @@ CONFIGURATION = {
                             "show_bases": False,
                             "separate_signature": True,
                             "show_signature_annotations": True,
-                            "filters": ["!^_"],
+                            "merge_init_into_class": True,
+                            "filters": ["!^_", "^__call__$", f"!^({'|'.join(INTERNAL)})$"],
                             "extensions": [str(ROOT / "tools" / "doctest_fences.py")],
                         },
                     }
@@ -144,6 +151,8 @@ def main() -> None:
             shutil.copy(path, place)
         elif path.is_file():
             shutil.copy(path, place)
+    start = SOURCE / NAVIGATION["Home"]
+    start.write_text(f"---\nhide: [navigation]\n---\n{start.read_text()}")  # it would be an empty column
     shutil.copy(ROOT / "tools" / STYLE, SOURCE / STYLE)
     changes = (ROOT / "CHANGELOG.md").read_text()
     (SOURCE / "changes.md").write_text(linked(changes.replace("](docs/", "]("), pages))
@@ -263,7 +272,8 @@ def undocumented() -> list[str]:
             bases = [found, *found.mro()]
             for member in found.functions.values():
                 said = any(member.name in base.members and base.members[member.name].has_docstring for base in bases)
-                if member.is_public and not member.is_special and not said:
+                listed = (member.is_public and not member.is_special) or member.name == "__call__"
+                if listed and not said:
                     missing.append(f"{name}.{member.name}")
     return missing
 
@@ -275,6 +285,8 @@ def make_local() -> None:
         up = "../" * len(page.parent.relative_to(SITE).parts)
         text = page.read_text()
         text = text.replace("https://unpkg.com/iframe-worker/shim", f"{up}assets/javascripts/{SHIM}")
+        if page.name == "404.html":
+            text = re.sub(r'\b(href|src)="/', r'\1="', text)  # as all others, it opens from disk
         if fetched := re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(https?:[^"]*|//[^"]*)"', text):
             sys.exit(f"{page.relative_to(SITE)} fetches {fetched[0]}")
         page.write_text(text)

@@ -58,6 +58,21 @@ def settling(recording: Recording, until: int | None = None) -> Recording:
     return dataclasses.replace(recording, heads=dataclasses.replace(recording.heads, settled_on=settled_on))
 
 
+def with_idle_head(recording: Recording, at: float, weights: np.ndarray) -> Recording:
+    """The same of a machine whose first read head stands still at x = y = `at` and reads so much of the memories."""
+    heads = recording.heads
+    gates = np.zeros((recording.steps, 3))
+    two = dataclasses.replace(
+        heads,
+        read_heads=2,
+        keys=np.concatenate([np.full_like(heads.keys[:, :1], at), heads.keys], axis=1),
+        key_gates=gates,
+        action_gates=gates,
+        read_weights=np.concatenate([weights, heads.read_weights], axis=1),
+    )
+    return dataclasses.replace(recording, heads=two)
+
+
 def reading(words: str, wrong: tuple[int, ...] = ()) -> Recording:
     """Reads all words but the last and guesses every next one, each from the memory of the word before.
 

@@ -42,6 +42,12 @@ _FAULTS = """() => {
         const hides = overflowX === "hidden" || overflowY === "hidden";
         if (cut && one.clientWidth && hides) faults.push(`cut text: ${named(one)}`);
     }
+    for (const one of all("*")) {
+        const style = getComputedStyle(one);
+        if (!/auto|scroll/.test(style.overflowX) || one.scrollWidth <= one.clientWidth + 1) continue;
+        const signs = ["--more-left", "--more-right"].map((side) => parseFloat(style.getPropertyValue(side)) || 0);
+        if (Math.max(...signs) < 8 || style.maskImage === "none") faults.push(`scrolls without a sign: ${named(one)}`);
+    }
     for (const one of all("canvas.keys")) {
         const { width, height } = one.getBoundingClientRect();
         if (width < 200 || height < 200) faults.push(`a slit of ${width} x ${height}`);

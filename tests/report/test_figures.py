@@ -166,6 +166,17 @@ def test_what_reads_settle_on(tmp_path: pathlib.Path) -> None:
     assert "settles there" not in (tmp_path / "keys.svg").read_text()
 
 
+@pytest.mark.parametrize("reads", [1, 2])
+def test_the_legend_takes_no_head_for_another(reads: int) -> None:
+    """Marks that every head has are in its colour only if there is one head."""
+    figure = draw_keys(wandering(12, reads=reads, writes=1), make_geometry("translation"), "a machine", "somebody")
+    entries = {line.get_label(): line.get_markeredgecolor() for line in figure.legends[0].legend_handles}
+    names = ["read of the answer"] if reads == 1 else ["read head 1", "read head 2"]
+    assert [name for name in entries if name.startswith("read") and "wrong" not in name] == names
+    assert (entries["first read"] == entries[names[0]]) == (reads == 1)
+    assert entries["first read"] not in [entries[name] for name in names[1:]]
+
+
 def test_over_time_rings_are_beside_the_reads(tmp_path: pathlib.Path) -> None:
     recording = elsewhere(settling(copying(20, read_gap=1.01)), 1)
     keys = drawn(recording, tmp_path, "keys", geometry=make_geometry("translation-1"))
@@ -233,6 +244,7 @@ def test_names_of_gates_are_whole(reads: int, writes: int) -> None:
         figure = draw_gates(wandering(12, reads=reads, writes=writes), "a machine", "somebody")
         figure.draw_without_rendering()
     starts = [axes.yaxis.label.get_window_extent().x0 for axes in figure.axes]
+    assert all(axes.get_ylabel().endswith((" key gate", " action gate")) for axes in figure.axes), "as pages call them"
     assert 0 <= min(starts) < 0.05 * figure.bbox.width
 
 

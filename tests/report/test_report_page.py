@@ -183,11 +183,37 @@ def test_scores_in_words() -> None:
     good, bad, none = scores(4, 100.0, np.nan), scores(8, 50.0, 0.625), scores(2, 99.0, 0.5)
     assert run_report._in_words(0, [none, good]) == "It solves every length that was tried, up to 4."
     said = run_report._in_words(0, [none, good, bad])
-    assert said.startswith("It solves length 2 to 4. At length 8 it answers 50% of 100 problems without a mistake ")
+    assert said.startswith(
+        "Of the lengths that were tried it solves (99% or more) 2 to 4. "
+        "The shortest that it does not solve is 8: there it answers 50.0% of 100 problems without a mistake "
+    )
     assert said.endswith(
         "(95% interval 40% to 60%); in a wrong answer the first mistake comes after 62% of the symbols (median)."
     )
-    assert run_report._in_words(0, [bad]).startswith("It solves no length that was tried. At length 8")
+    assert run_report._in_words(0, [bad]).startswith(
+        "It solves (99% or more) no length that was tried. The shortest is 8: there it answers 50.0%"
+    )
+
+
+def test_a_length_between_solved_ones_is_not_said_to_be_solved() -> None:
+    tested = [scores(2, 100.0, np.nan), scores(8, 99.0, 0.5), scores(12, 98.4, 0.5), scores(16, 99.2, 0.5)]
+    said = run_report._in_words(0, tested)
+    assert "it solves (99% or more) 2 to 8 and 16. The shortest that it does not solve is 12: there" in said
+    assert "it answers 98.4% of" in said, "which is not rounded to what would be solved"
+
+
+def test_the_best_seed_is_said_to_be_chosen_elsewhere(
+    open_page: Callable[..., Opened], text: str, machines: Trained
+) -> None:
+    """Its scores may be below those of another seed, or below the median."""
+    page, best = open_page(text), page_data(text)["best"]
+    assert f"“The best” is seed {best} in all that follows: it did best in the tests during training" in page.text(
+        ".chosen"
+    )
+    heads = page.page.locator(".wide-table th").all_inner_texts()
+    assert [head for head in heads if "seed" in head] == [f"coarse, seed {best}", f"fine, seed {best}"]
+    assert f"seed {best}: " in page.text(".tile")
+    assert not [words for words in page.page.locator(".tile, th").all_inner_texts() if "best" in words]
 
 
 def test_what_goes_wrong_is_a_warning(run: RunFolder, machines: Trained, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Pages on every screen: from a telephone's to a large one, by mouse, touch and keyboard, light and dark, on paper."""
 
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import lantm
 from lantm.report.pages.viewer import Machine, exhibit, viewer_page, written_problem
 
 Open = Callable[..., Opened]
+SITE_STYLE = pathlib.Path(__file__).parents[2] / "tools" / "site.css"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,45 @@ def test_a_view_fits_every_screen(open_page: Open, view: str) -> None:
     page.press("c")  # one machine
     found += [fault for window in WINDOWS for fault in faults(page, *window)]
     assert found == []
+
+
+SIGNS = """one => ["--more-left", "--more-right"].map((side) => getComputedStyle(one).getPropertyValue(side))"""
+
+
+def test_what_scrolls_fades_where_there_is_more(open_page: Open, view: str) -> None:
+    page = open_page(view, width=360)
+    page.press("End")
+    row = page.page.locator('[data-row="input"]').first
+    row.evaluate("one => one.style.width = '60px'")
+    found = []
+    for at in ("0", "one.scrollWidth / 3", "one.scrollWidth"):
+        row.evaluate(f"one => {{ one.scrollLeft = {at} }}")
+        page.settle()
+        found.append(row.evaluate(SIGNS))
+    assert found == [["0px", "44px"], ["44px", "44px"], ["44px", "0px"]]
+    row.evaluate("one => one.style.width = 'auto'")
+    page.settle()
+    assert row.evaluate("one => [one.scrollWidth - one.clientWidth, one.scrollLeft]") == [0, 0]
+    assert row.evaluate(SIGNS) == ["0px", "0px"], "nothing scrolls"
+
+
+def test_what_scrolls_on_the_site_fades_too(browser: Any) -> None:
+    """Code, tables and figures."""
+    parts = {
+        "pre > code": f"<pre><code style='overflow: auto; display: block'>{'x' * 400}</code></pre>",
+        ".md-typeset__scrollwrap": f"<div class='md-typeset__scrollwrap' style='overflow: auto'>{'x' * 400}</div>",
+        "p": "<p><img alt='' src='data:image/gif;base64,R0lGODlhAQABAAAAACw='></p>",
+    }
+    page = browser.new_page(viewport={"width": 400, "height": 700})
+    page.set_content(f"<style>{SITE_STYLE.read_text()}</style><article class='md-typeset'>{''.join(parts.values())}")
+    page.wait_for_timeout(100)
+    signs = {part: page.locator(part).first.evaluate(SIGNS) for part in parts}
+    page.close()
+    assert all(parse(left) == 0 < 20 < parse(right) for left, right in signs.values()), signs
+
+
+def parse(pixels: str) -> float:
+    return float(pixels.removesuffix("px"))
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -38,21 +38,21 @@ def test_time_is_scrubbed(open_page: Open) -> None:
     before = page.picture("canvas.keys"), page.picture("canvas.heat"), page.picture("canvas.lanes")
     page.page.locator("#time").fill("11")
     page.settle()
-    assert page.text("output").startswith("step 11 of 17 · answer 3/9")
+    assert page.text("output").startswith("step 11 of 0–17 · answer 3/9")
     assert "Symbol 3 of the answer: “#”, right, from the reading of step 10: memory 3 “#” 100%" in page.text(".words")
     after = page.picture("canvas.keys"), page.picture("canvas.heat"), page.picture("canvas.lanes")
     assert all(one != other for one, other in zip(before, after, strict=True))
     page.press("ArrowRight", "ArrowRight")
     assert page.text("output").startswith("step 13 ")
     page.press("Home", "Shift+ArrowRight", "ArrowLeft")
-    assert page.text("output").startswith("step 9 of 17 · answer 1/9")
+    assert page.text("output").startswith("step 9 of 0–17 · answer 1/9")
     page.press("End")
     assert page.text("output").startswith("step 17 ")
     page.press("a")
     assert page.text("output").startswith("step 9 ")
     page.page.locator('.cell[data-step="4"]').click()
     page.settle()
-    assert page.text("output").startswith("step 4 of 17 · input 4/8")
+    assert page.text("output").startswith("step 4 of 0–17 · input 4/8")
     box = page.page.locator("canvas.lanes").bounding_box()
     page.page.mouse.click(box["x"] + box["width"] - 2, box["y"] + 10)
     page.settle()
@@ -63,7 +63,7 @@ def test_it_plays(open_page: Open) -> None:
     page = open_page(page_of(acting.machine("seed 0", acting.scene(2))))
     page.press("Home", " ")
     page.page.locator(".play", has_text="❚❚").wait_for()
-    page.page.locator("output", has_text="step 5 of 5").wait_for()
+    page.page.locator("output", has_text="step 5 of 0–5").wait_for()
     page.page.locator(".play", has_text="▶").wait_for()
 
 
@@ -115,19 +115,8 @@ def test_pointing_into_the_pictures(open_page: Open) -> None:
 def test_the_view_of_the_read_head_is_of_one_that_reads(open_page: Open) -> None:
     """The first of two heads is far away from every memory: the view is around the second."""
     recording = acting.copying(40)
-    heads = recording.heads
-    idle = np.full_like(heads.keys[:, :1], 500.0)
-    gates = np.zeros((recording.steps, 3))
-    two = dataclasses.replace(
-        heads,
-        read_heads=2,
-        keys=np.concatenate([idle, heads.keys], axis=1),
-        key_gates=gates,
-        action_gates=gates,
-        read_weights=np.repeat(heads.read_weights, 2, axis=1),
-    )
-    scene = acting.pack(dataclasses.replace(recording, heads=two), acting.COPY, acting.PLANE)
-    page = open_page(page_of(acting.machine("seed 0", scene)))
+    two = acting.with_idle_head(recording, at=500.0, weights=recording.heads.read_weights)
+    page = open_page(page_of(acting.machine("seed 0", acting.pack(two, acting.COPY, acting.PLANE))))
     page.page.locator('[data-view="here"]').first.click()
     keys = page.page.locator("canvas.keys").first.bounding_box()
     found = set()
@@ -136,6 +125,41 @@ def test_the_view_of_the_read_head_is_of_one_that_reads(open_page: Open) -> None
         page.settle()
         found.add(page.text(".words").partition(".")[0])
     assert len(found) >= 5, "memories beside each other, each in a place of its own"
+
+
+def test_the_legend_has_every_head_in_its_own_colour(open_page: Open) -> None:
+    """Of the machines that are shown."""
+    one = acting.copying(8)
+    two = acting.settling(acting.with_idle_head(one, at=3.0, weights=0 * one.heads.read_weights))
+    machines = [acting.machine("one", acting.scene(8))]
+    machines.append(acting.machine("two", acting.pack(two, acting.COPY, acting.PLANE)))
+    page = open_page(page_of(*machines, chosen=(0, 1)))
+    marks = page.page.locator(".legend")
+    marks.get_by_text("read by head 2").wait_for()
+    for kind, marked in (("of-read", ["● read by head 1", "◎", "○"]), ("of-read-2", ["◆ read by head 2", "◎", "◇"])):
+        assert marks.locator(f".{kind}").all_inner_texts() == marked
+        probe = "one => { one.style.color = `var(--${one.className.slice(3)})`; return getComputedStyle(one).color }"
+        shown = marks.locator(f".{kind}").first
+        assert shown.evaluate("one => getComputedStyle(one).color") == shown.evaluate(probe)
+    assert "settles there" in marks.inner_text()
+    assert "the symbol came from" in marks.inner_text()
+    page.press("c")  # the first alone, which has one head and does not settle
+    assert marks.locator(".of-read").all_inner_texts() == ["● read for the answer"]
+    assert marks.locator(".of-read-2").count() == 0
+    assert "settles" not in marks.inner_text()
+
+
+def test_a_reading_of_everything_draws_no_lines(open_page: Open) -> None:
+    """An idle head reads a little of every memory: without lines to all of them, nothing hides what the other reads."""
+    recording = acting.copying(40)
+    even = np.full_like(recording.heads.read_weights, 1 / 41)
+    pictures = []
+    for weights in (even, 0 * even):
+        two = acting.with_idle_head(recording, at=20.0, weights=weights)
+        page = open_page(page_of(acting.machine("seed 0", acting.pack(two, acting.COPY, acting.PLANE))))
+        page.press("a", "ArrowRight")
+        pictures.append(page.picture("canvas.keys"))
+    assert pictures[0] == pictures[1]
 
 
 def test_the_key_space_is_zoomed_and_moved(open_page: Open) -> None:
@@ -277,7 +301,7 @@ def test_a_text(open_page: Open) -> None:
         one for pair in zip(*expected, strict=True) for one in pair
     ]
     assert page.text(".verdict") == "✕ 1 of 7 wrong, the first is word 4"
-    assert page.text("output").startswith("step 3 of 6 · word 4/7"), "it begins with the first mistake"
+    assert page.text("output").startswith("step 3 of 0–6 · word 4/7"), "it begins with the first mistake"
     assert [cell.get_attribute("data-step") for cell in page.page.locator(".cell.current").all()] == ["3", "3"]
     said = page.text(".words")
     assert "It reads “its”, written as memory 3 with strength 1.00; read most for the guess of step 5, “the”" in said
@@ -298,7 +322,7 @@ def test_a_text(open_page: Open) -> None:
     assert page.text(".words").startswith("Step 0. It reads “the”, written as memory 0")
     assert page.text(".words").endswith("It guesses “head”, right.")
     page.press("End")
-    assert page.text("output").startswith("step 6 of 6 · word 7/7")
+    assert page.text("output").startswith("step 6 of 0–6 · word 7/7")
     right = acting.pack(acting.reading(words), acting.TEXT, acting.PLANE)
     assert open_page(page_of(acting.machine("seed 0", right))).text(".verdict") == "✓ all right 7 words guessed"
 
@@ -382,7 +406,7 @@ def test_a_long_problem(open_page: Open) -> None:
     assert len(text) < 1_000_000
     page = open_page(text)
     page.press("End")
-    assert page.text("output").startswith("step 641 of 641")
+    assert page.text("output").startswith("step 641 of 0–641")
     assert page.page.locator(".cell.current").last.is_visible()
 
 

@@ -103,7 +103,10 @@ class LieAccess(eqx.Module):
         forget_bias: float | None = None,
         state_range: float = 1.0,
     ):
-        """`controller` replaces the LSTM with `cells` cells."""
+        """`inputs` is the size of an input vector, `cells` that of the LSTM and of an output vector.
+
+        `key` draws the initial weights. A `controller` of your own replaces the LSTM.
+        """
         for name, size in (("inputs", inputs), ("cells", cells), ("memory_width", memory_width)):
             if size < 1:
                 raise LantmError(f"{name} is {size}: give a whole number of at least 1")
@@ -172,11 +175,12 @@ class LieAccess(eqx.Module):
         writes: int | None = None,
         backend: Backend = "auto",
     ) -> tuple[Float[Array, "time size"], LieAccessState]:
-        """The controller's output at every step, and the new state.
+        """The controller's output at every step, and the new state, which a next call continues from.
 
-        Every step writes to the memory, or only the first `writes` steps (with `write_end` one more). Without a
-        `memory_limit` the memory in the state grows by what was written. With one, the state keeps its shape, as
-        `lax.scan` requires.
+        Without a `state` it begins with the learnable initial one. Every step writes to the memory, or only the first
+        `writes` steps (with `write_end` one more). Without a `memory_limit` the memory in the state grows by what was
+        written. With one, the state keeps its shape, as `lax.scan` requires. `backend` chooses how it is computed:
+        "auto" the fastest way, "scan" one whose gradient can be differentiated again.
         """
         self._check(xs, state)
         time = xs.shape[0]

@@ -22,8 +22,8 @@ def draw_gates(recording: Recording, title: str, subtitle: str) -> "Figure":
         number = head if reads else head - heads.read_heads
         name = kind if count == 1 else f"{kind} {number + 1}"
         colour = READS[number % len(READS)] if reads else WRITE
-        rows.append((f"{name} key", colour, heads.key_gates[:, head]))
-        rows.append((f"{name} action", colour, heads.action_gates[:, head]))
+        rows.append((f"{name} key gate", colour, heads.key_gates[:, head]))
+        rows.append((f"{name} action gate", colour, heads.action_gates[:, head]))
     each = 0.62  # inches
     figure = new_figure(height=1.0 + each * len(rows))
     heading(figure, title, f"{subtitle}; 1 takes the new key or action, 0 keeps the head's own")

@@ -144,15 +144,14 @@ def _legend(scene: Scene, heads: Heads, recording: Recording) -> "list[Line2D]":
         look: Look = {"markerfacecolor": shades()(0.55), "markeredgecolor": WRITE}
         handles.append(mark(f"{name} (darker: stronger)" if head == 0 else name, marker=shape, **look))
     for head in range(heads.read_heads):
-        name = "read" if heads.read_heads == 1 else f"read head {head + 1}"
+        name = "read of the answer" if heads.read_heads == 1 else f"read head {head + 1}"
         colour = READS[head % len(READS)]
         look = {"linestyle": "-", "linewidth": 0.9, "markersize": 4}
-        handles.append(mark(f"{name} of the answer" if head == 0 else name, marker="o", color=colour, **look))
+        handles.append(mark(name, marker="o", color=colour, **look))
+    of_all: Look = {"markerfacecolor": "none", "markeredgecolor": READS[0] if heads.read_heads == 1 else QUIET}
     if scene.settled is not None:
-        handles.append(
-            mark("settles there", marker="o", markerfacecolor="none", markeredgecolor=READS[0], markersize=8)
-        )
-    handles.append(mark("first read", marker="D", markerfacecolor="none", markeredgecolor=READS[0]))
+        handles.append(mark("settles there", marker="o", **of_all | {"markersize": 8}))
+    handles.append(mark("first read", marker="D", **of_all))
     if scene.mistake is not None and recording.first_mistake is not None:
         label = f"read for the first wrong symbol, {recording.first_mistake + 1}"
         handles.append(mark(label, marker="X", color=MISTAKE, markeredgecolor="black", markersize=8))

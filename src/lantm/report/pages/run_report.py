@@ -5,6 +5,7 @@ machine at work with a diagnosis, and all settings. For a text, it shows perplex
 """
 
 import dataclasses
+import itertools
 import pathlib
 import shlex
 from collections.abc import Callable
@@ -148,15 +149,29 @@ def _in_words(index: int, by_length: list[Scores]) -> str:
         return f"It solves every length that was tried, up to {solved[-1]}."
     scores = failed[0]
     low, high = scores.intervals[index]
-    begins = "It solves no length that was tried. "
+    begins = f"It solves ({SOLVED:g}% or more) no length that was tried. The shortest is {scores.lengths.largest}: there"
     if solved:
-        begins = f"It solves length {solved[0]}" + (f" to {solved[-1]}. " if len(solved) > 1 else ". ")
+        tried = [scores.lengths.largest for scores in by_length]
+        begins = (
+            f"Of the lengths that were tried it solves ({SOLVED:g}% or more) {_ranges(solved, tried)}. "
+            f"The shortest that it does not solve is {scores.lengths.largest}: there"
+        )
     return (
-        begins
-        + f"At length {scores.lengths.largest} it answers {scores.coarse[index]:.0f}% of {scores.problems} problems "
-        + f"without a mistake (95% interval {low:.0f}% to {high:.0f}%); in a wrong answer the first mistake comes "
+        f"{begins} it answers {scores.coarse[index]:.1f}% of {scores.problems} problems without a mistake "
+        f"(95% interval {low:.0f}% to {high:.0f}%); in a wrong answer the first mistake comes "
         f"after {100 * scores.first_error[index]:.0f}% of the symbols (median)."
     )
+
+
+def _ranges(some: list[int], tried: list[int]) -> str:
+    """Lengths in words, those that are neighbours among the tried ones as a range.
+
+    >>> _ranges([2, 4, 8, 16], [2, 4, 8, 12, 16])
+    '2 to 8 and 16'
+    """
+    runs = [list(run) for inside, run in itertools.groupby(tried, key=set(some).__contains__) if inside]
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def _facts(trained: Trained, summary: dict[str, Any]) -> list[list[str]]:

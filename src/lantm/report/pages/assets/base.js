@@ -12,6 +12,20 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** An element that scrolls sideways; its edges fade where there is more. */
+function scrolling(box) {
+  const tell = () => {
+    const more = box.scrollWidth - box.clientWidth - box.scrollLeft;
+    box.classList.toggle("more-left", box.scrollLeft > 1);
+    box.classList.toggle("more-right", more > 1);
+  };
+  box.classList.add("scrolling");
+  box.addEventListener("scroll", tell, { passive: true });
+  new ResizeObserver(tell).observe(box);
+  new MutationObserver(tell).observe(box, { childList: true });
+  return box;
+}
+
 /** The JSON that stands in the page. */
 function pageData() {
   return JSON.parse(document.getElementById("data").textContent);

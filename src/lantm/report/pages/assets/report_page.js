@@ -20,6 +20,16 @@ function seedSeries(data, xs, curves, more = () => ({})) {
 const ofText = (data) => data.tests.some((test) => "perplexity" in test);
 const perplexity = (value) => (value === null ? "none" : value.toFixed(2));
 
+const theBest = (data) => `seed ${data.seeds[data.best]}`;
+
+/** How the best seed was chosen, which is not by the scores below: without it they seem to contradict each other. */
+function howChosen(data) {
+  const chosen = ofText(data) ? "had the lowest perplexity in a test during training" : "did best in the tests during training";
+  const so = `“The best” is ${theBest(data)} in all that follows: it ${chosen}.`;
+  const but = " The scores below are of other problems, so another seed, or even the median, can be higher.";
+  return element("p", { class: "quiet chosen" }, ofText(data) ? so : so + but);
+}
+
 function tiles(data) {
   const made = data.rows.map((row) => {
     if (ofText(data)) {
@@ -28,7 +38,7 @@ function tiles(data) {
         { class: "card tile" },
         element("span", { class: "quiet" }, `${row.scale}, ${row.tokens.toLocaleString("en")} words`),
         element("strong", {}, perplexity(row.perplexity)),
-        element("span", {}, "perplexity, best seed"),
+        element("span", {}, `perplexity of ${theBest(data)}`),
         element("span", { class: "quiet" }, `median of ${row.seeds} seeds ${perplexity(row.median_perplexity)}`),
       );
     }
@@ -39,26 +49,26 @@ function tiles(data) {
       element("span", { class: "quiet" }, `${row.scale}, ${low === high ? `length ${low}` : `lengths ${low} to ${high}`}`),
       element("strong", {}, `${row.solved} of ${row.seeds}`),
       element("span", {}, row.seeds === 1 ? "seed solves it" : "seeds solve it"),
-      element("span", { class: "quiet" }, `best seed ${row.coarse.toFixed(1)}%${row.interval ? ` (${row.interval[0].toFixed(1)} to ${row.interval[1].toFixed(1)})` : ""}`),
+      element("span", { class: "quiet" }, `${theBest(data)}: ${row.coarse.toFixed(1)}%${row.interval ? ` (${row.interval[0].toFixed(1)} to ${row.interval[1].toFixed(1)})` : ""}`),
     );
   });
   return element("div", { class: "tiles" }, ...made);
 }
 
 function perplexityTable(data) {
-  const heads = ["text", "words", "perplexity, best", "perplexity, median", "by seed"];
+  const heads = ["text", "words", theBest(data), "median", "by seed"];
   const table = element("table", {}, element("tr", {}, ...heads.map((head) => element("th", {}, head))));
   for (const row of data.rows) {
     const bySeed = row.perplexity_by_seed.map(perplexity).join(", ");
     const cells = [row.scale, row.tokens.toLocaleString("en"), perplexity(row.perplexity), perplexity(row.median_perplexity), bySeed];
     table.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
   }
-  return element("div", { class: "wide-table" }, table);
+  return scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
 }
 
 function scoreTable(data) {
   if (ofText(data)) return perplexityTable(data);
-  const heads = ["scale", "lengths", "problems", "coarse, best", "95% interval", "fine, best", "coarse, median", "fine, median", `solved (≥ ${data.solved}%)`, "first error"];
+  const heads = ["scale", "lengths", "problems", `coarse, ${theBest(data)}`, "95% interval", `fine, ${theBest(data)}`, "coarse, median", "fine, median", `solved (≥ ${data.solved}%)`, "first error"];
   const table = element("table", {}, element("tr", {}, ...heads.map((head) => element("th", {}, head))));
   for (const row of data.rows) {
     const cells = [
@@ -75,7 +85,7 @@ function scoreTable(data) {
     ];
     table.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
   }
-  return element("div", { class: "wide-table" }, table);
+  return scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
 }
 
 // Where the letters of a wide chart would shrink.
@@ -147,9 +157,7 @@ function reasons(viewer) {
       ),
     );
   };
-  viewer.whenShown = show;
-  show();
-  return root;
+  return { root, show };
 }
 
 function settings(data) {
@@ -190,6 +198,7 @@ function reportPage() {
   const unfinished = `Training is not complete: epoch ${data.epoch} of ${data.epochs}.`;
   if (data.epoch < data.epochs) body.append(element("p", { class: "card unfinished" }, unfinished));
   body.append(facts(data));
+  if (data.seeds.length > 1) body.append(howChosen(data));
   if (data.rows.length) body.append(tiles(data), section("Scores", scoreTable(data)));
   if (data.byLength) body.append(section("Scores by length", byLength(data)));
   body.append(section("Learning", learning(data)));
@@ -197,8 +206,14 @@ function reportPage() {
   const holder = element("div", { class: "viewer in-report" });
   const viewer = new Viewer(holder, data, data.machines.map((_, index) => index));
   const title = data.machines.length > 1 ? "The best and the worst machine, and why" : "The machine, and why";
-  const bar = element("div", { class: "bar" }, legend(data.machines), help);
-  body.append(section(title, reasons(viewer), bar, holder), settings(data));
+  const marks = element("span", { class: "legend" });
+  const why = reasons(viewer);
+  viewer.whenShown = () => {
+    fillLegend(marks, viewer);
+    why.show();
+  };
+  viewer.whenShown();
+  body.append(section(title, why.root, element("div", { class: "bar" }, marks, help), holder), settings(data));
   listenToKeys(viewer, holder);
 }
 

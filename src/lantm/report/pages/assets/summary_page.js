@@ -33,7 +33,7 @@ function tableOf(table) {
     { class: "part", id: anchor(table) },
     element("h2", {}, named(table)),
     element("p", { class: "quiet" }, `${table.about}: ${counted([table.done, table.cells])} cells are done${passed}`),
-    element("div", { class: "wide-table card", tabindex: 0, role: "region", "aria-label": named(table) }, made),
+    scrolling(element("div", { class: "wide-table card", tabindex: 0, role: "region", "aria-label": named(table) }, made)),
   );
 }
 

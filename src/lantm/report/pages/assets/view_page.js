@@ -7,6 +7,7 @@ function viewPage() {
   const compare = element("button", { id: "compare", title: "Two machines side by side (C)" }, "Compare");
   const help = element("button", { id: "keys", title: "What keys and mouse do", "aria-label": "Help" }, "?");
   const dialog = helpDialog();
+  const marks = element("span", { class: "legend" });
   const about = element("span", { class: "about" }, data.about);
   document.body.classList.add("whole-page");
   document.body.append(
@@ -15,13 +16,14 @@ function viewPage() {
       { class: "masthead" },
       element("h1", {}, data.title),
       about,
-      legend(data.machines),
+      marks,
       element("div", { class: "buttons" }, compare, Theme.button(), help),
     ),
     root,
     dialog,
   );
   const viewer = new Viewer(root, data, data.chosen);
+  viewer.whenShown = () => fillLegend(marks, viewer);
   const pressed = () => compare.setAttribute("aria-pressed", String(viewer.panes.length > 1));
   compare.hidden = data.machines.length < 2;
   compare.addEventListener("click", () => viewer.compare());

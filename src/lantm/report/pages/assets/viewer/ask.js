@@ -9,6 +9,7 @@ class Ask {
     this.run = element("button", { type: "submit", class: "run" }, "Run");
     this.random = element("button", { type: "button", class: "random", title: "A random problem of this length" }, "Random");
     this.refusal = element("p", { class: "refusal", role: "alert" });
+    this.none = element("p", { class: "quiet none-typed" });
     this.root = element(
       "form",
       { class: "ask" },
@@ -25,10 +26,12 @@ class Ask {
     this.random.addEventListener("click", () => this.draw());
   }
 
-  /** The machine's task, or none that can be typed. */
-  show(task) {
+  /** The machine's task, or none and the reason why none of its problems can be typed. */
+  show(task, why) {
     this.task = task;
     this.root.hidden = !task;
+    this.none.hidden = Boolean(task) || !why;
+    this.none.textContent = why;
     if (!task) return;
     const { hint, example } = TASKS[task.name];
     this.text.placeholder = `${hint}, such as ${example}`;

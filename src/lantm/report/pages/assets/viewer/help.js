@@ -1,21 +1,27 @@
 // The legend: what marks, keys and mouse actions mean.
 
-/** What the marks in the key space mean. */
-function legend(machines) {
-  const scenes = machines.flatMap(({ problems }) => problems.flatMap(({ scene, training }) => scene ?? training?.[0].scene ?? []));
-  const settles = scenes.some((scene) => scene.settles) || machines.some(({ machine }) => machine && machine.config.settle_reads);
-  const settling = [
-    element("span", { class: "of-read" }, "◎ settles here"),
-    element("span", { class: "of-read" }, "○ read without settling"),
+const READ_MARKS = ["●", "◆", "■"]; // as headMark draws them
+const HOLLOW_MARKS = ["○", "◇", "□"];
+
+/** What the marks in the key spaces mean: of the machines that are shown, every head in its own colour and shape. */
+function fillLegend(root, { panes }) {
+  const scenes = panes.flatMap(({ scene }) => (scene && scene.heads ? [scene] : []));
+  const most = (count) => max([0, ...scenes.map(count)]);
+  const [reads, writes] = [most((scene) => scene.reads), most((scene) => scene.writes)];
+  const heads = (count) => Array.from({ length: count }, (_, head) => head);
+  const ofHead = (head, count) => (count > 1 ? ` by head ${head + 1}` : "");
+  const inColour = (names, marks, head, text = "") =>
+    element("span", { class: `of-${headColour(names, head)}` }, `${marks[head % marks.length]}${text}`);
+  const forAll = (marks, text) => element("span", {}, ...heads(reads).map((head) => inColour(READ_COLOURS, marks, head)), ` ${text}`);
+  const entries = [
+    ...heads(writes).map((head) => inColour(WRITE_COLOURS, ["○"], head, ` written${ofHead(head, writes)}`)),
+    ...heads(reads).map((head) => inColour(READ_COLOURS, READ_MARKS, head, reads > 1 ? ` read${ofHead(head, reads)}` : " read for the answer")),
   ];
-  return element(
-    "span",
-    { class: "legend" },
-    element("span", { class: "of-write" }, "○ written"),
-    element("span", { class: "of-read" }, "● read for the answer"),
-    ...(settles ? settling : []),
-    element("span", { class: "of-wrong" }, "✕ first mistake"),
-  );
+  if (scenes.some(({ settles }) => settles)) {
+    entries.push(forAll(["◎"], "settles there"), forAll(HOLLOW_MARKS, "read without settling"));
+  }
+  if (reads) entries.push(element("span", {}, "◯ the symbol came from"));
+  root.replaceChildren(...entries, element("span", { class: "of-wrong" }, "✕ first mistake"));
 }
 
 /**
@@ -69,13 +75,14 @@ function helpDialog() {
       {},
       "Point at a symbol to see its read and its write; click to stay there. In the key space the wheel zooms and " +
         "dragging moves; a double click shows everything again. What a step reads reaches the machine in the next " +
-        "step, so a symbol is answered from the reading of the step before it.",
+        "step, so a symbol is answered from the reading of the step before it. Steps and memories count from 0, as in " +
+        "traces and figures: where the input begins with <s>, that is step 0.",
     ),
     element(
       "p",
       {},
-      "The ring in the colour of the text is around the memory that the shown symbol came from most; lines lead to all " +
-        "that was read. ∎ ends an answer; <s> and </s> are the start and the end of the input.",
+      "The ring in the colour of the text is around the memory that the shown symbol came from most. Lines lead to what " +
+        "was read, fainter where less was read. ∎ ends an answer; <s> and </s> are the start and the end of the input.",
     ),
     element(
       "p",

@@ -2,6 +2,7 @@
 // heads; lines from the shown read to the memories. With settling: a ring around the memory that the shown step settles on;
 // reads that settle on none are hollow. Heads of a machine that runs in the page can be dragged.
 
+const LINKED = 0.05; // of a reading: a smaller share has no line, or heads that read a little of everything draw a fan
 const GRAB = 16; // pixels: as near as a head has to be to be dragged
 
 class KeySpace {
@@ -306,15 +307,15 @@ class KeySpace {
   reading(context) {
     const { scene, focus } = this;
     const link = (head, from, slot, weight) => {
-      context.strokeStyle = Theme.colour(headColour(READ_COLOURS, head), 0.25 + 0.7 * weight);
+      context.strokeStyle = Theme.colour(headColour(READ_COLOURS, head), 0.95 * weight);
       context.lineWidth = 0.8 + 4 * weight;
       context.beginPath();
       context.moveTo(...this.onScreen(scene.place(from, head)));
       context.lineTo(...this.onScreen(scene.address(slot)));
       context.stroke();
     };
-    const used = scene.read(focus.step - 1).slice(0, 24);
-    for (const { slot, head, weight } of used) link(head, focus.step - 1, slot, weight);
+    const used = scene.read(focus.step - 1);
+    for (const { slot, head, weight } of used) if (weight >= LINKED) link(head, focus.step - 1, slot, weight);
     const marked = focus.slot !== null ? focus.slot : used.length && focus.step >= scene.answer ? used[0].slot : null;
     if (marked !== null && marked < scene.written) {
       const [x, y] = this.onScreen(scene.address(marked));

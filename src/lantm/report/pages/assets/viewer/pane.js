@@ -32,7 +32,7 @@ class Pane {
       "section",
       { class: "pane" },
       element("div", { class: "head" }, this.machineChoice, this.problemChoice, this.verdict),
-      element("div", { class: "desk" }, this.ask.root, this.whatIf.root),
+      element("div", { class: "desk" }, this.ask.root, this.ask.none, this.whatIf.root),
       this.tape.root,
       element("div", { class: "said" }, this.words, this.settled),
       this.charts,
@@ -64,6 +64,13 @@ class Pane {
     return machine && task && task.typed ? task : null;
   }
 
+  get whyNotTyped() {
+    const { machine, task } = this.machine;
+    if (this.typed || !task) return "";
+    if (!machine) return "Problems cannot be typed here: this machine was recorded, and the page cannot run it.";
+    return `Problems of ${task.name} cannot be typed here: the page can read those of this package's own tasks only.`;
+  }
+
   // Which machine, and on what.
 
   /** Another machine, on the same problem where it has that, or can read it. */
@@ -71,7 +78,7 @@ class Pane {
     const before = this.problems ? this.problem : null;
     this.machineChoice.value = String(index);
     const { machine, problems } = this.machine;
-    this.ask.show(this.typed);
+    this.ask.show(this.typed, this.whyNotTyped);
     this.problems = [...problems];
     if (before && before.own && this.typed) this.readAgain(before);
     this.listProblems();
@@ -187,7 +194,7 @@ class Pane {
     const unit = scene.text ? "word" : "symbol";
     if (scene.known < scene.steps) {
       this.verdict.className = "verdict";
-      this.verdict.textContent = `working, step ${scene.known.toLocaleString("en")} of ${scene.steps.toLocaleString("en")}`;
+      this.verdict.textContent = `working, ${scene.known.toLocaleString("en")} of ${scene.steps.toLocaleString("en")} steps done`;
       return;
     }
     this.verdict.className = `verdict ${firstMistake === null ? "right" : "wrong"}`;

@@ -24,6 +24,7 @@ class Tape {
     this.glowing = [];
     this.scrolls = true;
     for (const row of [this.input, this.answer]) {
+      scrolling(row);
       row.addEventListener("pointermove", (event) => this.over(event, false));
       row.addEventListener("click", (event) => this.over(event, true));
       row.addEventListener("pointerenter", () => (this.scrolls = false));
