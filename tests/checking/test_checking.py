@@ -84,7 +84,7 @@ def test_a_task_and_its_output() -> None:
     assert law[0] == "output is what expected says"
     assert others == []
     text, output, expected = re.findall(r"'(.*?)'", law[1])
-    assert re.match(r"a (random|hard) problem of length \d+: of '", law[1])
+    assert re.match(r"a (random|hard) problem of length \d+: for '", law[1])
     assert (output, expected) == (text, text[::-1])
     assert len(text) > 3
 

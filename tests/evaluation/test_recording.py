@@ -76,5 +76,5 @@ def test_the_stride_is_along_each_head_s_own_line() -> None:
 
 def test_a_machine_without_memory_has_nothing_to_approach() -> None:
     found = Recording(np.array([10, 1, 11, 11]), np.array([1, 12]), np.array([1, 12]), None)
-    with pytest.raises(ValueError, match="no heads"):
+    with pytest.raises(ValueError, match="only a Lie access machine has heads"):
         approach(found, make_geometry("translation"))

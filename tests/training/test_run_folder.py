@@ -178,7 +178,7 @@ def test_a_missing_and_an_additional_tensor(copy_of_run: Copier) -> None:
     weight_files.save(newest, arrays, notes)
     assert "lacks 'model.readout.bias'" in load(folder)[-1][0]
     weight_files.save(newest, {**arrays, "model.readout.bias": bias, "wings": bias}, notes)
-    assert "has 'wings' besides" in load(folder)[-1][0]
+    assert "also has 'wings'" in load(folder)[-1][0]
 
 
 # Metrics.

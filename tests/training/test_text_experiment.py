@@ -51,7 +51,7 @@ def test_the_kinds_of_source(text_experiment: Make, corpus: Corpus) -> None:
 def test_a_text_has_to_be_given(text_experiment: Make) -> None:
     with pytest.raises(LantmError, match=r"a text is needed: give --data FOLDER with train\.txt"):
         preset("text", "lstm").source()
-    with pytest.raises(LantmError, match="the test text has 77 words, not even one for each of 78 columns"):
+    with pytest.raises(LantmError, match="the test text has 77 words, fewer than the 78 columns"):
         text_experiment(batch_size=78).source()
 
 
