@@ -43,7 +43,9 @@ def test_the_reference_lists_what_is_called(site: ModuleType) -> None:
     assert options["merge_init_into_class"]
     filters = rendering.PythonOptions.from_data(filters=options["filters"]).filters
     layer = site.public("LieAccess")
-    listed = [member.name for member in rendering.do_filter_objects(layer.members, filters=filters) if member.is_function]
+    listed = [
+        member.name for member in rendering.do_filter_objects(layer.members, filters=filters) if member.is_function
+    ]
     assert listed == ["__call__", "begin"]
     for name in site.INTERNAL:
         assert any(name in site.public(other).all_members for other in lantm._MODULES), f"{name} is no method any more"

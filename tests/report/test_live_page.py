@@ -94,7 +94,9 @@ def test_a_problem_is_typed_and_answered(open_page: Open, copy: Trained) -> None
 
 def test_why_no_problem_can_be_typed(open_page: Open, copy: Trained) -> None:
     """Of a task of one's own, and of a machine that the page cannot run."""
-    own, recorded = (exhibit(Machine("copy", copy.source, copy.model(), sampled_problems(copy.source, [4]))) for _ in "12")
+    own, recorded = (
+        exhibit(Machine("copy", copy.source, copy.model(), sampled_problems(copy.source, [4]))) for _ in "12"
+    )
     own["task"] |= {"name": "mine:Own", "typed": False}
     recorded |= {"machine": None, "problems": [{"name": "recorded", "scene": acting.scene(4)}]}
     page = open_page(viewer_page("a run", "", [own, recorded], [0], 0))
@@ -187,7 +189,7 @@ def test_a_long_problem_is_worked_on_between_frames(open_page: Open) -> None:
     page.page.locator(".verdict", has_text="302 symbols answered").wait_for()
     page.page.locator(".play").click()
     page.press("End")
-    assert page.text("output").startswith("step 902 of 0–902 · answer 302/302")
+    assert page.text("output").startswith("step 902 of 0 to 902 · answer 302/302")
     shown = page.page.locator(".problem-text").input_value()
     left, right = (int(number) for number in shown.split("+"))
     assert answered(page)[:-1][::-1].lstrip("0") == str(left + right)
@@ -199,26 +201,26 @@ def test_what_is_shown_first_does_not_depend_on_how_fast_it_is_known(open_page: 
     task = lantm.load("addition")
     problem = written_problem(task.source, f"{left} + {left}")
     page = open_page(viewer_page("sums", "", [exhibit(Machine("sums", task.source, task.model(), [problem]))], [0], 0))
-    assert page.text("output") == "step 0 of 0–1622 · input 0/1080", "it is seen at work"
+    assert page.text("output") == "step 0 of 0 to 1622 · input 0/1080", "it is seen at work"
     finished(page)
-    assert page.text("output") == "step 1352 of 0–1622 · answer 272/542"
+    assert page.text("output") == "step 1352 of 0 to 1622 · answer 272/542"
     page.page.locator("select.problem").select_option(index=0)
     page.press("ArrowRight")
     finished(page)
-    assert page.text("output") == "step 1 of 0–1622 · input 1/1080", "somebody had chosen a step"
+    assert page.text("output") == "step 1 of 0 to 1622 · input 1/1080", "somebody had chosen a step"
 
 
 def test_another_task_begins_at_its_answer(open_page: Open) -> None:
     page = open_page(view("copy", "reverse", "addition"))
     page.press("ArrowRight")
-    assert page.text("output") == "step 10 of 0–11 · answer 5/6"
+    assert page.text("output") == "step 10 of 0 to 11 · answer 5/6"
     page.page.locator("select.machine").select_option(index=1)
     page.page.locator(".words", has_text="“h”, right").wait_for()
-    assert page.text("output") == "step 10 of 0–11 · answer 5/6", "the same problem, the same step"
+    assert page.text("output") == "step 10 of 0 to 11 · answer 5/6", "the same problem, the same step"
     page.page.locator("select.machine").select_option(index=2)
     page.page.locator(".order:visible").wait_for()
     page.settle()
-    assert page.text("output") == "step 7 of 0–8 · answer 3/4"
+    assert page.text("output") == "step 7 of 0 to 8 · answer 3/4"
 
 
 def test_somebody_who_watches_can_step(open_page: Open) -> None:
@@ -234,11 +236,11 @@ def test_somebody_who_watches_can_step(open_page: Open) -> None:
     assert page.text(".play") == "❚❚"
     page.press("End")
     page.page.wait_for_timeout(100)
-    assert (page.text("output"), page.text(".play")) == ("step 602 of 0–602 · answer 202/202", "▶")
+    assert (page.text("output"), page.text(".play")) == ("step 602 of 0 to 602 · answer 202/202", "▶")
     page.press(" ", "ArrowRight")
     page.page.locator("#time").fill("602")
     page.page.wait_for_timeout(100)
-    assert (page.text("output"), page.text(".play")) == ("step 602 of 0–602 · answer 202/202", "▶")
+    assert (page.text("output"), page.text(".play")) == ("step 602 of 0 to 602 · answer 202/202", "▶")
     ask(page, "12 + é")
     assert page.page.evaluate("document.activeElement.className") == "problem-text", "it is to be mended"
 

@@ -38,21 +38,21 @@ def test_time_is_scrubbed(open_page: Open) -> None:
     before = page.picture("canvas.keys"), page.picture("canvas.heat"), page.picture("canvas.lanes")
     page.page.locator("#time").fill("11")
     page.settle()
-    assert page.text("output").startswith("step 11 of 0–17 · answer 3/9")
+    assert page.text("output").startswith("step 11 of 0 to 17 · answer 3/9")
     assert "Symbol 3 of the answer: “#”, right, from the reading of step 10: memory 3 “#” 100%" in page.text(".words")
     after = page.picture("canvas.keys"), page.picture("canvas.heat"), page.picture("canvas.lanes")
     assert all(one != other for one, other in zip(before, after, strict=True))
     page.press("ArrowRight", "ArrowRight")
     assert page.text("output").startswith("step 13 ")
     page.press("Home", "Shift+ArrowRight", "ArrowLeft")
-    assert page.text("output").startswith("step 9 of 0–17 · answer 1/9")
+    assert page.text("output").startswith("step 9 of 0 to 17 · answer 1/9")
     page.press("End")
     assert page.text("output").startswith("step 17 ")
     page.press("a")
     assert page.text("output").startswith("step 9 ")
     page.page.locator('.cell[data-step="4"]').click()
     page.settle()
-    assert page.text("output").startswith("step 4 of 0–17 · input 4/8")
+    assert page.text("output").startswith("step 4 of 0 to 17 · input 4/8")
     box = page.page.locator("canvas.lanes").bounding_box()
     page.page.mouse.click(box["x"] + box["width"] - 2, box["y"] + 10)
     page.settle()
@@ -63,7 +63,7 @@ def test_it_plays(open_page: Open) -> None:
     page = open_page(page_of(acting.machine("seed 0", acting.scene(2))))
     page.press("Home", " ")
     page.page.locator(".play", has_text="❚❚").wait_for()
-    page.page.locator("output", has_text="step 5 of 0–5").wait_for()
+    page.page.locator("output", has_text="step 5 of 0 to 5").wait_for()
     page.page.locator(".play", has_text="▶").wait_for()
 
 
@@ -301,7 +301,7 @@ def test_a_text(open_page: Open) -> None:
         one for pair in zip(*expected, strict=True) for one in pair
     ]
     assert page.text(".verdict") == "✕ 1 of 7 wrong, the first is word 4"
-    assert page.text("output").startswith("step 3 of 0–6 · word 4/7"), "it begins with the first mistake"
+    assert page.text("output").startswith("step 3 of 0 to 6 · word 4/7"), "it begins with the first mistake"
     assert [cell.get_attribute("data-step") for cell in page.page.locator(".cell.current").all()] == ["3", "3"]
     said = page.text(".words")
     assert "It reads “its”, written as memory 3 with strength 1.00; read most for the guess of step 5, “the”" in said
@@ -322,7 +322,7 @@ def test_a_text(open_page: Open) -> None:
     assert page.text(".words").startswith("Step 0. It reads “the”, written as memory 0")
     assert page.text(".words").endswith("It guesses “head”, right.")
     page.press("End")
-    assert page.text("output").startswith("step 6 of 0–6 · word 7/7")
+    assert page.text("output").startswith("step 6 of 0 to 6 · word 7/7")
     right = acting.pack(acting.reading(words), acting.TEXT, acting.PLANE)
     assert open_page(page_of(acting.machine("seed 0", right))).text(".verdict") == "✓ all right 7 words guessed"
 
@@ -406,7 +406,7 @@ def test_a_long_problem(open_page: Open) -> None:
     assert len(text) < 1_000_000
     page = open_page(text)
     page.press("End")
-    assert page.text("output").startswith("step 641 of 0–641")
+    assert page.text("output").startswith("step 641 of 0 to 641")
     assert page.page.locator(".cell.current").last.is_visible()
 
 

@@ -149,7 +149,9 @@ def _in_words(index: int, by_length: list[Scores]) -> str:
         return f"It solves every length that was tried, up to {solved[-1]}."
     scores = failed[0]
     low, high = scores.intervals[index]
-    begins = f"It solves ({SOLVED:g}% or more) no length that was tried. The shortest is {scores.lengths.largest}: there"
+    begins = (
+        f"It solves ({SOLVED:g}% or more) no length that was tried. The shortest is {scores.lengths.largest}: there"
+    )
     if solved:
         tried = [scores.lengths.largest for scores in by_length]
         begins = (

@@ -206,7 +206,7 @@ class Viewer {
     const place = step - scene.answer + 1;
     const answer = `${scene.text ? "word" : "answer"} ${place}/${scene.answerSize}`;
     const part = place > 0 ? answer : `input ${step}/${scene.answer - 1}`;
-    this.timeText.textContent = `step ${step} of 0–${scene.steps - 1} · ${part}`;
+    this.timeText.textContent = `step ${step} of 0 to ${scene.steps - 1} · ${part}`;
     const recorded = (this.panes[0].problem.training || []).filter(({ epoch }) => epoch <= this.epoch).pop();
     const loss = recorded && typeof recorded.loss === "number" ? ` · loss ${recorded.loss.toFixed(3)}` : "";
     this.trainingText.textContent = this.epochs.length ? `epoch ${this.epoch}${loss}` : "";
