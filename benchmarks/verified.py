@@ -1,4 +1,4 @@
-"""`python -m benchmarks.verified`: the machines of the zoo at 64 times their trained length, at 3,000 and 100,000 symbols.
+"""`python -m benchmarks.verified`: the zoo at 64 times the trained length, and at 3,000 and 100,000 symbols or digits.
 
 Random and hard problems of a draw that had no part in selecting the machines, answered on a CPU and counted into
 results/verified.json. The file is written after every machine and length; rerun to continue after an interruption.

@@ -2,33 +2,33 @@
 actions.
 
 Train and use machines
-        train           trains machines on a task or a text, all seeds in parallel, with or without a run folder
-        load            loads trained machines by zoo name, file or run folder
-        Trained         what both return: scores, verify, solve, trace, save; best, seed, history
-        switched        a trained machine with other switches, to see the effect of each
-        Experiment, Recipe, LantmConfig, LstmConfig, preset     what is trained, and how
-        Progress, History, Scores, Perplexity, Solution, Recording, Verification     the results
+    train           trains machines on a task or a text, all seeds in parallel, with or without a run folder
+    load            loads trained machines by zoo name, file or run folder
+    Trained         what both return: scores, verify, solve, trace, save; best, seed, history
+    switched        a trained machine with other switches, to see the effect of each
+    Experiment, Recipe, LantmConfig, LstmConfig, preset     what is trained, and how
+    Progress, History, Scores, Perplexity, Solution, Recording, Verification     the results
 
 The machine as a layer of your own network
     LieAccess       an Equinox module on sequences of vectors; jax.vmap for batches
-        Controller      a controller instead of the LSTM
+    Controller      a controller instead of the LSTM
 
 Key spaces and head moves
     Geometry, EuclideanGeometry     base classes of your own geometry
     Translation, Rotation, ScalingRotation, RigidMotion, Sphere, Disk, Hyperbolic
-        make_geometry   a geometry by its name
+    make_geometry   a geometry by its name
 
 Read weights from distances
     Weighting       base class of your own weighting
     InvNorm, SoftMax
 
 Problems and texts
-        Task, SequenceTask, NumberTask, Lengths     base classes of your own task
-        make_task       a task by its name
-        Text, read_corpus     next-word prediction on a text in three files
+    Task, SequenceTask, NumberTask, Lengths     base classes of your own task
+    make_task       a task by its name
+    Text, read_corpus     next-word prediction on a text in three files
 
 Errors
-        LantmError      a usage error; its message is one line that says what is wrong and how to fix it
+    LantmError      a usage error; its message is one line that says what is wrong and how to fix it
 
 See docs/ for more; `lantm --help` describes the command line.
 """

@@ -23,12 +23,14 @@ class SlowerWarning(LantmWarning):
     """A request runs, but not by the fastest implementation."""
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def meant(name: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
     """The known names for an error message about an unknown one, with the most similar one first.
+
+    Names in `also` may be suggested, but are not listed.
 
     >>> meant("epoch", ("epochs", "cells"))
     "did you mean 'epochs'? known are epochs, cells"
     """
     known = list(known)
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(name, [*known, *also], n=1)
     return (f"did you mean {near[0]!r}? " if near else "") + f"known are {', '.join(known)}"

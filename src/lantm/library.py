@@ -47,7 +47,8 @@ def train(
     run, or extends a complete one to more `epochs`. With `start_from`, all seeds start from the weights of that machine
     (the best seed of several), and its settings are the defaults.
 
-    `on_epoch` is called after every epoch; training stops early if it returns True, and also after Ctrl-C. The machines
+    Nothing is printed, also while it compiles (some ten seconds). `on_epoch` is called after every epoch, and may print
+    the progress; training stops early if it returns True, and also after Ctrl-C. The machines
     trained so far are then returned, with `complete` false.
     """
     if start_from is not None and not isinstance(task, Experiment):

@@ -1,10 +1,12 @@
 """`Registry`: built-in classes by name; `module:Name` is a user's class, imported from files only if
 they are trusted."""
 
+import ast
 import dataclasses
 import importlib
 import inspect
 import os
+import pathlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -52,9 +54,11 @@ class Registry(Generic[T]):
     `./mine.py:Name`. Options in brackets are keyword arguments: `bigramFlip[unit=bigrams]`.
     """
 
-    def __init__(self, kind: str, base: type[T]) -> None:
-        """`kind` is the word used in messages; `base` is the base class of the objects."""
+    def __init__(self, kind: str, base: type[T], needs: str = "") -> None:
+        """`kind` is the word used in messages; `base` is the base class of the objects; `needs` says what a class of
+        one's own defines."""
         self.kind = kind
+        self._needs = needs
         self._base = base
         self._makers: dict[str, Callable[..., T]] = {}
 
@@ -77,6 +81,8 @@ class Registry(Generic[T]):
             return self._call(self._makers[name], name, options)
         if ":" in name:
             return self._make_from_module(name, options)
+        if name.endswith(".py"):
+            raise LantmError(_without_class(name))
         known = meant(name, self._makers)
         raise LantmError(f"unknown {self.kind} {name!r}: {known}, or name your own as module:Name")
 
@@ -112,6 +118,9 @@ class Registry(Generic[T]):
         return match[1], options
 
     def _call(self, maker: Callable[..., T], name: str, options: dict[str, Any]) -> T:
+        if undefined := _undefined(maker):
+            needs = f"; {self._needs}" if self._needs else ""
+            raise LantmError(f"cannot make the {self.kind} {name!r}: its class lacks {', '.join(undefined)}{needs}")
         parameters = inspect.signature(maker).parameters
         for field, value in options.items():
             usual = parameters[field].default if field in parameters else None
@@ -149,6 +158,24 @@ class Registry(Generic[T]):
         if not (isinstance(found, type) and issubclass(found, self._base)):
             raise LantmError(f"{name!r} is not a {self._base.__name__}: derive it from that class")
         return self._call(found, name, options)
+
+
+def _undefined(maker: object) -> list[str]:
+    """What an abstract class leaves to be defined: methods, and attributes declared with Equinox."""
+    kinds = ("__abstractmethods__", "__abstractvars__", "__abstractclassvars__")
+    return sorted({name for kind in kinds for name in getattr(maker, kind, ())})
+
+
+def _without_class(file: str) -> str:
+    """The error for a file given without the name of a class: says which classes it has."""
+    try:
+        nodes = ast.parse(pathlib.Path(file).read_bytes()).body
+    except OSError:
+        return f"there is no file {file!r} in the current folder"
+    except (SyntaxError, ValueError) as error:
+        return f"{file!r} is not a Python module: {error}"
+    names = [f"{file}:{node.name}" for node in nodes if isinstance(node, ast.ClassDef)]
+    return f"{file!r} is a file: name a class in it, " + (" or ".join(names) if names else f"as {file}:Name")
 
 
 def _module_of(name: str) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lantm.cli.advice import advice
 from lantm.evaluation import Draw, Measured, ProblemExaminer, Scores
+from lantm.locks import LOCK_FILES
 from lantm.paper.presets import RECIPES, preset
 from lantm.randomness import EVALUATE
 from lantm.tasks import TASKS, Copy, Lengths, make_task
@@ -35,10 +37,12 @@ def test_train(lantm, by_command: pathlib.Path, tiny_flags: list[str], trained) 
     assert said.err == ""
     lines = said.out.splitlines()
     assert lines[0] == f"training 4 seeds of lantm-invnorm on copy, recipe paper, into {by_command}"
-    assert lines[2].split()[:4] == ["epoch", "time", "loss", "rate"]
+    assert lines[2].split()[:4] == ["epoch", "trained", "loss", "rate"]
     assert [line.split()[0] for line in lines[3:6]] == ["2", "4", "6"]
-    assert max(map(len, lines[2:-1])) <= 80
-    assert f"everything is in {by_command}" in lines[-1]
+    assert max(map(len, lines[2:-3])) <= 80
+    assert f"everything is in {by_command}" in lines[-3]
+    assert lines[-2] == f"no seed solved 1x; train further: lantm train --resume '{by_command}' --epochs 12"
+    assert lines[-1].startswith("or start anew with --recipe robust or --recipe exact, which train longer; docs/robust")
 
     folder = RunFolder.open(by_command)
     assert folder.experiment() == trained.experiment
@@ -62,13 +66,46 @@ def test_train_again_with_json(lantm, by_command: pathlib.Path, copy_of_run: Cal
     assert json.loads((folder.path / "summary.json").read_text())["rows"] == rows
 
 
+def test_a_complete_run_is_not_written_again(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
+    folder = copy_of_run()
+    assert lantm("train", "--resume", folder.path).status == 0, "it writes what is missing"
+
+    def written() -> dict[pathlib.Path, int]:
+        files = [path for path in folder.path.rglob("*") if path.is_file() and path.name not in LOCK_FILES]
+        return {path: path.stat().st_mtime_ns for path in files}
+
+    before = written()
+    assert folder.path / "report.html" in before
+    assert lantm("train", "--resume", folder.path).status == 0
+    assert written() == before
+    (folder.path / "report.html").unlink()
+    assert lantm("train", "--resume", folder.path).status == 0
+    assert {path for path, at in written().items() if before[path] != at} == {folder.path / "report.html"}
+
+
+@pytest.mark.parametrize(
+    ("model", "recipe", "solved", "words"),
+    [
+        ("lantm-invnorm", "demo", 0, ["--resume RUN --epochs 540", "--recipe robust or --recipe exact"]),
+        ("lantm-invnorm", "robust", 0, ["--epochs 4000", "with --recipe exact, which"]),
+        ("lstm", "paper", 0, ["--epochs 4000", "with --recipe robust or --recipe tuned"]),
+        ("lantm-invnorm", "demo", 1, []),
+    ],
+)
+def test_advice_after_a_training_that_solved_nothing(model: str, recipe: str, solved: int, words: list[str]) -> None:
+    lines = advice(preset("reverse", model, recipe), [{"scale": "1x", "solved": solved}], "lantm train --resume RUN")
+    assert bool(lines) == bool(words)
+    assert all(word in "\n".join(lines) for word in words)
+
+
 @pytest.mark.thorough
 def test_a_complete_run_keeps_its_time_and_its_summary(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
     folder.write_seconds(1234.0)
     folder.write_summary({"epoch": 6, "seconds": 1234.0, "date": "then"})
     said = lantm("train", "--resume", folder.path)
-    assert said.out.startswith("complete, and trained further with more --epochs: 4 seeds of lantm-invnorm on copy")
+    assert said.out.startswith("already complete: 4 seeds of lantm-invnorm on copy, recipe paper, in ")
+    assert said.out.splitlines()[0].endswith("; to train it further, add --epochs N")
     assert "trained for 1234 s" in said.out
     assert (folder.seconds, folder.summary()["date"]) == (1234.0, "then")
 
@@ -98,6 +135,8 @@ def test_training_from_a_trained_machine(lantm, trained, tiny_flags: list[str], 
     run = load_run(RunFolder.open(tmp_path / "run"))
     assert run.experiment.machine == trained.experiment.machine
     assert run.trained["from"] == str(trained.folder.path)
+    assert f"on reverse, recipe paper, from {trained.folder.path}, into" in said.out.splitlines()[0]
+    assert '"started from"' in (tmp_path / "run" / "report.html").read_text()
     best = named_arrays(trained.machines.model())
     for name, array in named_arrays(run.last_weights).items():
         np.testing.assert_array_equal(array, np.broadcast_to(best[name], array.shape), name)

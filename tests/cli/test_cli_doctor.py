@@ -9,6 +9,7 @@ from typing import NamedTuple
 import jax
 import pytest
 
+from lantm import provenance
 from lantm.cli import doctor
 from lantm.machine import backend
 
@@ -22,8 +23,15 @@ def test_what_it_finds_here(lantm) -> None:
     assert facts["kernels"] == "there is no C++ compiler: install one, such as g++"
     said = lantm("doctor")
     assert (said.status, said.err) == (0, "")
-    assert max(map(len, said.out.partition("what would")[0].splitlines())) <= 80
+    assert max(map(len, said.out.partition("how to run")[0].splitlines())) <= 80
     assert all(f"- {line}" in said.out for line in facts["advice"] if "busy" not in line)
+
+
+def test_a_commit_that_cannot_be_known(lantm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(provenance.COMMIT, raising=False)
+    monkeypatch.setattr(provenance, "_commit", lambda: None)
+    assert "unknown (installed without git)" in lantm("doctor").out
+    assert json.loads(lantm("doctor", "--json").out)["commit"] is None
 
 
 def test_extras_that_are_not_there(lantm, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,13 +41,13 @@ def slow(work: str) -> tuple[list[str], str]:
 def test_what_takes_long_is_named() -> None:
     said, out = slow("time.sleep(2.5)")
     assert len(said) >= 2
-    assert said[0] == "lantm: at work, 1 s so far"
+    assert said[0] == "lantm: at work, 1 s since the start"
     assert json.loads(out) == [1]
 
 
 def test_it_is_named_soon_after_it_began() -> None:
     work = "from lantm.cli.output import working\n    with working('adding up'):\n        time.sleep(0.8)"
-    assert slow(work)[0][0] in ("lantm: adding up, 0 s so far", "lantm: adding up, 1 s so far")
+    assert slow(work)[0][0] in ("lantm: adding up, 0 s since the start", "lantm: adding up, 1 s since the start")
 
 
 def test_a_bar_is_told_in_words() -> None:

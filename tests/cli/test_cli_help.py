@@ -1,5 +1,6 @@
 """Help that is worth reading, and what there is."""
 
+import itertools
 import json
 
 import pytest
@@ -24,6 +25,15 @@ def test_every_command_has_help_that_fits_a_terminal(lantm, command: str) -> Non
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith(f"usage: lantm {command}")
     assert max(map(len, said.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_lines_of_help_are_full(lantm, command: str) -> None:
+    """No line ends where the next word would have had room."""
+    lines = lantm(command, "--help").out.splitlines()
+    for line, following in itertools.pairwise(lines):
+        if line.startswith(" " * 12) and following.startswith(" " * 12):
+            assert len(line) + 1 + len(following.split()[0]) > 80, line
 
 
 def test_help_uses_a_wide_terminal(lantm, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,6 +80,15 @@ def test_info_lists_what_there_is(lantm) -> None:
     assert {"translation", "rotation", "translation-N"} <= set(facts["geometries"])
     table = lantm("info").out
     assert all(name in table for name in (*MODELS, "bigramFlip", "scaling-rotation"))
+
+
+def test_info_shows_seed_and_start(lantm) -> None:
+    """The seed of a later start is a large number, which scripts are given."""
+    (number,) = json.loads(lantm("info", "copy-lantm-softmax", "--json").out)["seeds"]
+    assert number > 1_000_000
+    shown = next(line for line in lantm("info", "copy-lantm-softmax").out.splitlines() if line.startswith(" seeds "))
+    assert shown.split() == ["seeds", f"{number % 1_000_003},", "start", f"{number // 1_000_003 + 1}"]
+    assert f"seed {number % 1_000_003}, start" in repr(load("copy-lantm-softmax"))
 
 
 def test_info_counts_parameters(lantm) -> None:

@@ -15,7 +15,7 @@ Refused = Callable[..., str]
 
 def test_an_unknown_command(refused: Refused) -> None:
     line = refused("trian", "copy")
-    assert "unknown command 'trian'" in line
+    assert "unknown command 'trian': did you mean 'train'?" in line
     assert all(command in line for command in COMMANDS)
 
 
@@ -48,7 +48,7 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("train copy --epochs=many", ["--epochs cannot be 'many'"]),
         ("train --epochs many copy", ["--epochs cannot be 'many'"]),
         ("train copy --learning_rate fast", ["--learning-rate cannot be 'fast'"]),
-        ("train copy --epochs 0", ["epochs is 0", "at least 1"]),
+        ("train copy --epochs 0", ["epochs is 0", "from 1"]),
         ("train copy --epochs", ["Missing value", "--epochs"]),
         ("train copy --cells -3", ["cells is -3", "at least 1"]),
         ("train copy --seeds 0", ["seeds is 0", "at least 1"]),
@@ -60,6 +60,9 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("train copy --test-scales", ["test_scales", "at least one"]),
         ("train copy --schedule steps", ["steps", "plateau", "cosine", "constant"]),
         ("train copy --sedes 3", ["--sedes", "did you mean --seeds?"]),
+        ("train copy --cels 3", ["--cels", "did you mean --cells?"]),
+        ("train copy --cels 3 --learning_rat=1", ["did you mean --cells and --learning-rate?"]),
+        ("sweep --cels 3", ["--cels, 3; lantm sweep --help"]),
         ("train copy reverse", ["Unrecognized", "reverse"]),
         (
             "train copy --weighting softmax",
@@ -77,22 +80,24 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("solve", ["RUN", "missing"]),
         ("solve nowhere", ["PROBLEM is missing"]),
         ("solve nowhere hello", ["nowhere is not a run folder"]),
+        ("solve copi hello", ["did you mean 'copy'? known are copy, reverse, bigramFlip, double, addition, programs"]),
+        ("solve oddFirst abcdef", ["the zoo has no machine for oddFirst", "lantm train oddFirst --out RUN"]),
         ("eval nowhere", ["nor is it a machine of the zoo"]),
         ("eval copy --weights last --problems 1", ["only the best weights are stored"]),
         ("solve copy hello --seed 99", ["no seed 99"]),
         ("zoo add nowhere", ["nowhere is not a run folder"]),
-        ("zoo add nowhere --problems 0", ["problems", "at least 1"]),
+        ("zoo add nowhere --problems 0", ["problems", "from 1"]),
         ("zoo copy", ["Unrecognized", "copy"]),
         ("reproduce", ["STUDY is missing"]),
         ("reproduce sequence", ["unknown study 'sequence'", "sequences, generalisation, mechanisms, tweaks"]),
         ("reproduce sequences --recipe cake", ["unknown recipe 'cake'", "robust"]),
-        ("reproduce sequences --only cpoy", ["--only cpoy chooses nothing", "copy, reverse"]),
-        ("reproduce sequences --models gru", ["--models gru chooses nothing", "lstm"]),
-        ("reproduce generalisation --models lstm", ["--models lstm chooses nothing", "lantm-invnorm"]),
-        ("reproduce sequences --problems 0", ["problems is 0", "at least 1"]),
+        ("reproduce sequences --only cpoy", ["--only cpoy selects nothing", "copy, reverse"]),
+        ("reproduce sequences --models gru", ["--models gru selects nothing", "lstm"]),
+        ("reproduce generalisation --models lstm", ["--models lstm selects nothing", "lantm-invnorm"]),
+        ("reproduce sequences --problems 0", ["problems is 0", "from 1"]),
         ("reproduce sequences --minutes 0", ["minutes is 0.0", "above 0"]),
         ("reproduce sequences --seeds 0", ["seeds is 0", "at least 1"]),
-        ("reproduce sequences --epochs 0", ["epochs is 0", "at least 1"]),
+        ("reproduce sequences --epochs 0", ["epochs is 0", "from 1"]),
         ("reproduce sequences --scales 0", ["scale 0"]),
         ("demo --seeds 0", ["seeds is 0", "at least 1"]),
         ("info cpoy", ["unknown task 'cpoy'"]),

@@ -85,3 +85,60 @@ def test_a_file_and_its_module_are_the_same_task(folder: pathlib.Path) -> None:
     assert make_task("./unseen.py:Expand[most=2]") == make_task("unseen:Expand[most=2]")
     with pytest.raises(LantmError, match=r"cannot import the task './other.py:Expand'.*modules are searched for on"):
         make_task("./other.py:Expand")
+
+
+FAULTY = """
+from typing import ClassVar
+
+import equinox as eqx
+from lantm.tasks import Lengths, SequenceTask
+
+
+class NoSize(SequenceTask):
+    name: ClassVar[str] = "noSize"
+
+    def output(self, symbols, length):
+        return symbols
+
+    def expected(self, text):
+        return text
+
+
+class Chosen(NoSize):
+    train_lengths: Lengths = eqx.field(static=True, default=Lengths(2, 4))
+
+    def output(self, symbols, length):
+        return symbols[symbols > 40]
+
+
+class Decided(Chosen):
+    def output(self, symbols, length):
+        return symbols if symbols[0] > 40 else symbols + 1
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "train"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("faulty.py:NoSize", ["class lacks train_lengths; a SequenceTask needs name, train_lengths, output and"]),
+        ("faulty:Chosen", ["line 22, raised NonConcreteBooleanIndexError", "sizes_vary = True", "lantm.tasks.keep"]),
+        ("faulty:Decided", ["line 27, raised TracerBoolConversionError", "jnp.where"]),
+        ("faulty.py", ["name a class in it, faulty.py:NoSize or faulty.py:Chosen or faulty.py:Decided"]),
+        ("empty.py", ["'empty.py' is a file: name a class in it, as empty.py:Name"]),
+        ("broken.py", ["'broken.py' is not a Python module: invalid syntax"]),
+        ("absent.py", ["there is no file 'absent.py' in the current folder"]),
+    ],
+)
+def test_mistakes_in_a_task(
+    folder: pathlib.Path, lantm: Callable[..., Any], command: str, name: str, words: list[str]
+) -> None:
+    for file, text in (("faulty", FAULTY), ("empty", ""), ("broken", "class =")):
+        (folder / f"{file}.py").write_text(text)
+    try:
+        said = lantm(command, name)
+    finally:
+        sys.modules.pop("faulty", None)
+    assert (said.status, said.out, said.err.count("\n")) == (2, "", 1)
+    for word in words:
+        assert word in said.err

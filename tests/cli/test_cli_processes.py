@@ -47,7 +47,7 @@ def flags(tiny_flags: list[str]) -> list[str]:
 def uninterrupted(flags: list[str], tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     folder = RunFolder(tmp_path_factory.mktemp("uninterrupted") / "run")
     _, err = started("train", *flags, "--out", folder.path).communicate()
-    assert all(line.endswith(" s so far") for line in err.splitlines())
+    assert all(line.endswith(" s since the start") for line in err.splitlines())
     return folder
 
 

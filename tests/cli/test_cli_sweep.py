@@ -51,6 +51,7 @@ def test_a_sweep_from_its_file_to_its_table(lantm, file: pathlib.Path, tmp_path:
     assert said.status == 0
     assert "4 points, 4 of them to be trained, as 1 program, into runs/tiny" in said.err
     assert "running copy-lantm-invnorm-" in said.err
+    assert "copy lantm-invnorm translation paper, learning_rate 0.01 0.03 [0/1]" in said.err
     rows = json.loads(said.out)
     assert [(row["learning_rate"], row["seed"], row["done"]) for row in rows] == [
         (0.01, 0, True),
@@ -63,8 +64,9 @@ def test_a_sweep_from_its_file_to_its_table(lantm, file: pathlib.Path, tmp_path:
 
     again = lantm("sweep", file)
     assert again.status == 0
-    assert "4 points, 0 of them to be trained" in again.out
-    assert "running" not in again.out
+    assert "4 points, 0 of them to be trained" in again.err
+    assert "running" not in again.err
+    assert again.out.startswith("percent of whole answers right"), "the table alone"
     shown = lantm("sweep", "--show", "runs/tiny", "--json")
     assert json.loads(shown.out) == rows
     table = lantm("sweep", "--show", "runs/tiny").out
@@ -89,6 +91,25 @@ def test_failed_and_stopped(lantm, file: pathlib.Path, tmp_path: pathlib.Path, m
     assert said.status == 130
     assert f"stopped, and saved; rerun to continue: lantm sweep {file} --out" in said.out
     assert lantm("sweep", file, "--out", tmp_path / "out", "--minutes", "1e-9").status == 130
+
+
+def test_rows_can_be_told_apart_on_a_narrow_terminal() -> None:
+    grid = {"model": ["lantm-invnorm", "lantm-softmax"], "geometry": ["translation", "scaling-rotation"]}
+    sweep = Sweep.from_json({"experiment": {"task": "copy"}, "seeds": 1, "grid": grid | {"learning_rate": [0.005]}})
+    rows = [
+        {"task": "copy", "model": model, "geometry": geometry, "learning_rate": rate}
+        | {"seeds": 8, "done": 8, "diverged": 0, "best_1x": 100.0, "median_1x": 100.0, "solved_1x": 8}
+        for model in grid["model"]
+        for geometry in grid["geometry"]
+        for rate in (0.005, 0.01)
+    ]
+    file = StringIO()
+    grid_display.show_summary(Console(file=file, width=60), sweep, rows, {"1x": ("coarse", "fine")})
+    assert "…" not in file.getvalue()
+    lines = file.getvalue().splitlines()
+    at = next(line.index("model") for line in lines if "model" in line)
+    names = "".join(line[at : at + 6].strip() for line in lines)
+    assert all(names.count(model) == 4 for model in grid["model"]), "in more lines if need be"
 
 
 def test_nothing_is_done_yet(lantm, file: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -146,7 +167,7 @@ def test_mistakes(refused: Callable[..., str], tmp_path: pathlib.Path, file: pat
     assert "add --engine ray" in refused("sweep", file, "--address", "auto")
     assert "minutes is 0.0" in refused("sweep", file, "--minutes", 0)
     assert "cpus is 0" in refused("sweep", file, "--cpus", 0)
-    assert "not empty and holds no grid" in refused("sweep", file, "--out", tmp_path)
+    assert "not empty and does not hold a grid" in refused("sweep", file, "--out", tmp_path)
     file.write_text(TINY.replace("copy", "cpoy"))
     assert "did you mean 'copy'" in refused("sweep", file)
 

@@ -136,7 +136,7 @@ def shown(
 def test_progress_in_a_file_is_a_line_per_test() -> None:
     lines = shown([4.5, 0.25, 6.0], [False] * 3).splitlines()
     assert len(lines) == 4
-    assert " ".join(lines[1].split()) == "epoch time loss rate 1x coarse fine solved 2x coarse fine solved"
+    assert " ".join(lines[1].split()) == "epoch trained loss rate 1x coarse fine solved 2x coarse fine solved"
     assert lines[2].split()[:5] == ["20", "36000", "s", "0.2500", "0.0012"]
     assert lines[2].split()[5:8] == ["100.0%", "100.0%", "1/3"]
     assert lines[3].split()[0] == "1500"
@@ -168,7 +168,7 @@ def test_a_warning_is_shown_as_it_is() -> None:
 def test_progress_on_a_text() -> None:
     tests: dict[str, Measured] = {"validation": Perplexity(np.log([150.0, 140.0, np.inf]), 100)}
     lines = shown(np.log([90.0, 80.0, 100.0]).tolist(), [False] * 3, experiment=TEXT, tests=tests).splitlines()
-    assert lines[1].split() == ["epoch", "time", "rate", "training", "validation", "words/s"]
+    assert lines[1].split() == ["epoch", "trained", "rate", "training", "validation", "words/s"]
     assert lines[2].split() == ["20", "36000", "s", "0.0012", "80.0", "140.0", "1,234"]
     assert len(lines) == 4
     assert max(map(len, lines)) <= 80

@@ -230,7 +230,7 @@ def test_help(lantm) -> None:
         (("train", "text", "--data", "nowhere", "--model", "gru"), "unknown model 'gru'"),
         (("train", "text", "--data", "nowhere", "--model"), "--model: expected one argument"),
         (("train", "text", "--data"), "--data: expected one argument"),
-        (("train", "text", "--data", "{text}", "--recipe", "robust"), "a text has one recipe"),
+        (("train", "text", "--data", "{text}", "--recipe", "robust"), "text has only the recipe paper"),
         (("train", "text", "--data", "{text}", "--lengths", "2", "4"), "a text has no lengths"),
         (("train", "copy", "--data", "{text}"), "the task copy has no text: leave out --data"),
         (("train", "--resume", "nowhere", "--cells", "3"), "leave out --cells"),

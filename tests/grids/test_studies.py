@@ -102,9 +102,9 @@ def test_what_is_asked_for() -> None:
 
 
 def test_what_chooses_nothing() -> None:
-    with pytest.raises(LantmError, match="--only lstm chooses nothing of sequences: known are copy, reverse,"):
+    with pytest.raises(LantmError, match="--only lstm selects nothing in sequences: known are copy, reverse,"):
         cells("sequences", only=("lstm",))
-    with pytest.raises(LantmError, match="--models copy chooses nothing of sequences: known are lantm-invnorm,"):
+    with pytest.raises(LantmError, match="--models copy selects nothing in sequences: known are lantm-invnorm,"):
         cells("sequences", models=("copy",))
 
 

@@ -203,7 +203,7 @@ with GridFolder(pathlib.Path(sys.argv[1])).locked(): pass
 
 def test_folders_that_are_none(tmp_path: pathlib.Path, tiny_sweep: Sweep) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(LantmError, match="not empty and holds no grid"):
+    with pytest.raises(LantmError, match="not empty and does not hold a grid"):
         GridFolder(tmp_path).begin(tiny_sweep.to_json())
     with pytest.raises(LantmError, match="not the folder of a sweep"):
         GridFolder(tmp_path).asked()

@@ -70,7 +70,7 @@ def test_tasks_and_texts_in_one_sweep(text_folder: pathlib.Path) -> None:
     [
         ({"experiment": {"task": "text"}}, "a text is needed: give --data FOLDER"),
         ({"experiment": {"task": "text", "data": "nowhere"}}, "there is no folder nowhere"),
-        ({"experiment": {"task": "text", "data": "nowhere", "recipe": "robust"}}, "a text has one recipe"),
+        ({"experiment": {"task": "text", "data": "nowhere", "recipe": "robust"}}, "text has only the recipe paper"),
     ],
 )
 def test_what_does_not_fit_a_text(values: dict[str, Any], words: str) -> None:

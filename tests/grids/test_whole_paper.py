@@ -79,11 +79,11 @@ def test_a_quick_version() -> None:
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"only": ("cpoy",)}, "--only cpoy chooses nothing of all"),
-        ({"models": ("ntm",)}, "--models ntm chooses nothing of all: known are lantm-invnorm"),
-        ({"only": ("power-2",), "models": ("lstm",)}, "choose no cell together"),
-        ({"scales": (3,)}, "--scales is for one study"),
-        ({"hard": True}, "--hard is for one study"),
+        ({"only": ("cpoy",)}, "--only cpoy selects nothing in all"),
+        ({"models": ("ntm",)}, "--models ntm selects nothing in all: known are lantm-invnorm"),
+        ({"only": ("power-2",), "models": ("lstm",)}, "together select no cell"),
+        ({"scales": (3,)}, "--scales applies to a single study"),
+        ({"hard": True}, "--hard applies to a single study"),
     ],
 )
 def test_mistakes(asked: dict[str, object], reason: str) -> None:

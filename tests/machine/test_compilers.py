@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import ctypes
+import os
 import pathlib
 import stat
 
@@ -65,6 +66,16 @@ def test_a_compiler_of_no_use_is_one_that_is_not_there(
     assert f"could not compile: {said}" in reason.replace("error: ", "").replace("it does", "does")
     assert reason.endswith("in the environment variable CXX, or none: CXX=")
     assert not [*own_folder.iterdir()]
+
+
+def test_ctrl_c_in_a_terminal_is_not_for_the_compiler(
+    own_folder: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal interrupts all processes of the group: a compiler among them would be said to have failed."""
+    group = tmp_path / "group"
+    monkeypatch.setenv("CXX", a_compiler(tmp_path / "c++", f"ps -o pgid= -p $$ > {group}", "exit 1"))
+    assert compilers.no_c_compiler() is not None
+    assert int(group.read_text()) != os.getpgrp()
 
 
 @pytest.mark.parametrize("nothing", ["", " "])

@@ -3,6 +3,8 @@
 import dataclasses
 import inspect
 import itertools
+import subprocess
+import sys
 from typing import Any
 
 import equinox as eqx
@@ -420,3 +422,40 @@ def test_second_derivatives() -> None:
     for at in np.ndindex(xs.shape):
         nudge = jnp.zeros_like(xs).at[at].set(1e-5)
         np.testing.assert_allclose(hessian[at], (gradient(xs + nudge) - gradient(xs - nudge)) / 2e-5, atol=1e-7)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    """Compiled code would read beyond its arrays."""
+    layer, other = (LieAccess(2, cells=4, memory_width=width, key=jax.random.key(0)) for width in (3, 5))
+    xs = jnp.ones((6, 2))
+    with pytest.raises(LantmError, match="xs has 3 inputs per step, and this layer 2"):
+        layer(jnp.ones((6, 3)))
+    with pytest.raises(LantmError, match="of a layer with other sizes"):
+        other(xs, layer(xs)[1])
+    forgets = LieAccess(2, cells=4, memory_width=3, memory_limit=4, memory_drop=2, key=jax.random.key(0))
+    with pytest.raises(LantmError, match="of a layer with other sizes"):
+        forgets(xs, layer(xs)[1])
+
+
+_UNCHECKED = """
+import jax, jax.numpy as jnp, lantm
+layer = lantm.LieAccess(2, cells=4, key=jax.random.key(0))
+for attempt in (
+    lambda: layer(jnp.ones((2, 6, 2))),
+    lambda: layer(jnp.ones((6, 2)), backend="scann"),
+    lambda: lantm.LieAccess(2, geometry="sphere", key=jax.random.key(0)),
+):
+    try:
+        attempt()
+    except lantm.LantmError as error:
+        print(error)
+"""
+
+
+def test_what_is_of_another_type_is_refused() -> None:
+    """In a process of its own, where annotations are not checked."""
+    ended = subprocess.run([sys.executable, "-c", _UNCHECKED], capture_output=True, text=True, check=True)
+    shape, backend, geometry = ended.stdout.splitlines()
+    assert shape == "xs has the shape (2, 6, 2): give time x inputs; jax.vmap maps over a batch"
+    assert backend.startswith("there is no backend 'scann': did you mean 'scan'?")
+    assert geometry.startswith("geometry is 'sphere' and weighting ")

@@ -193,7 +193,7 @@ def test_the_papers_texts(model: ModelName) -> None:
     assert (recipe.optimiser, recipe.learning_rate) == ("adagrad", 0.05)
     assert (recipe.schedule, recipe.plateau_factor, recipe.validation_memory) == ("validation", 0.5, 1)
     assert (recipe.test_every, recipe.plateau_start) == (1, 0)
-    with pytest.raises(LantmError, match="a text has one recipe"):
+    with pytest.raises(LantmError, match="text has only the recipe paper"):
         preset("text", model, "robust")
 
 

@@ -254,7 +254,7 @@ def test_it_is_written_into_the_folder(run: RunFolder, machines: Trained, monkey
     write_report(machines)
     assert (run.path / "report.html").read_text(encoding="utf-8") == "café ?", "a name of a folder may be no UTF-8"
     (run.path / "report.html").unlink()
-    with pytest.raises(LantmError, match="is a single machine: a report is made of a run folder"):
+    with pytest.raises(LantmError, match="is a single machine: a report needs a run folder"):
         write_report(machines.best)
 
 

@@ -52,6 +52,9 @@ def test_it_is_shown_in_one_line(trained) -> None:
     run = dataclasses.replace(trained.machines, name="runs/copy")
     assert repr(run) == "<runs/copy: lantm-invnorm on copy, recipe paper, seeds 0 to 3, epoch 6>"
     assert "seed 2, epoch 6" in repr(run.seed(2))
+    assert run.history is not None
+    assert repr(run.history).startswith("<History of 6 epochs, seeds: 4, best loss ")
+    assert len(repr(run.history)) < 200
 
 
 def test_a_member_has_its_own_rate(trained) -> None:

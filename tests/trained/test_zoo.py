@@ -9,7 +9,7 @@ import pytest
 from lantm.cli import solve
 from lantm.errors import LantmError
 from lantm.evaluation import Scores
-from lantm.tasks import Task
+from lantm.tasks import TASKS, Task
 from lantm.trained import load, usual_name, zoo
 
 
@@ -26,8 +26,24 @@ def test_names(shelf: pathlib.Path) -> None:
 
 
 def test_a_name_that_is_none() -> None:
-    with pytest.raises(LantmError, match=r"cpoy is not a run folder.* nor is it a machine of the zoo, which has add"):
+    with pytest.raises(
+        LantmError, match=r"cpoy is not a run folder.* nor is it a machine of the zoo: did you mean 'copy'"
+    ):
         load("cpoy")
+    with pytest.raises(LantmError, match="did you mean 'copy-lantm-softmax'") as unknown:
+        load("copy-lantm-softmx")
+    assert len(str(unknown.value)) < 320
+
+
+def test_tasks_without_a_machine() -> None:
+    missing = [task for task in TASKS if task not in zoo.tasks()]
+    assert missing == ["oddFirst", "repeatCopy", "prioritySort"]
+    for task in missing:
+        with pytest.raises(LantmError, match=rf"no machine for {task}: lantm train {task} --out RUN"):
+            load(task)
+    having, _, lacking = str(solve.Arguments.__doc__).partition("Of the other tasks, train a machine first")
+    assert all(task in having for task in zoo.tasks())
+    assert all(task in lacking and task not in having for task in missing)
 
 
 def test_some_ship() -> None:

@@ -30,7 +30,7 @@ _KINDS: tuple[tuple[Registry[Any], Callable[[str], Any]], ...] = (
 
 
 def find(name: str) -> Task | Geometry | Weighting | Controller:
-    """The task, geometry, weighting or controller of a name: a registered one, or `module:Name`."""
+    """The task, geometry, weighting or controller of this name: a registered one, or `module:Name`."""
     reasons = []
     for registry, make in _KINDS:
         try:
@@ -38,16 +38,16 @@ def find(name: str) -> Task | Geometry | Weighting | Controller:
             return made
         except LantmError as error:
             reasons.append((registry, str(error)))
-    # Of a module all say the same, but for those that it is not one of.
+    # For a module or a file all registries report the same error, except that each says it is not of its base class.
     telling = [reason for _, reason in reasons if "derive it from that class" not in reason]
-    if imports_module(name) and telling:
+    if (imports_module(name) or name.endswith(".py")) and telling:
         raise LantmError(telling[0])
     kinds = "a Task, a Geometry, a Weighting or an object that is a Controller"
-    raise LantmError(f"{name!r} is nothing that can be checked: name {kinds}, as module:Name")
+    raise LantmError(f"{name!r} cannot be checked: name {kinds}, as module:Name")
 
 
 def check(thing: Task | Geometry | Weighting | Controller, thorough: bool = True) -> list[Finding]:
-    """What was found of every law of its contract."""
+    """The findings for every law of its contract."""
     if isinstance(thing, Task):
         return check_task(thing, thorough)
     if isinstance(thing, Geometry):
@@ -58,9 +58,9 @@ def check(thing: Task | Geometry | Weighting | Controller, thorough: bool = True
 
 
 def check_own(names: Iterable[str], task: Task | None = None) -> None:
-    """Checks what is of the user's own modules, quickly; a `LantmError` has the counterexample.
+    """Quickly checks objects from the user's own modules; raises a `LantmError` with the counterexample.
 
-    `task` is the task itself, if it is an object: it need not be one that can be imported.
+    `task` is the task itself, if it was given as an object: it need not be importable.
     """
     things: dict[str, Any] = dict.fromkeys(filter(imports_module, names))
     if task is not None:

@@ -12,9 +12,9 @@ _STEPS = 5
 
 
 def check_controller(controller: Controller) -> list[Finding]:
-    """Its sizes, a state that keeps its shape, and finite outputs and gradients in a layer.
+    """Tests its sizes, that its state keeps its shape, and that outputs and gradients in a layer are finite.
 
-    How many inputs it takes is known to it alone: sizes of one read head are tried until one fits.
+    The number of inputs is unknown, so sizes are tried until one fits.
     """
     begun = controller.begin()
     for inputs in range(1, 129):
@@ -25,7 +25,7 @@ def check_controller(controller: Controller) -> list[Finding]:
         except (TypeError, ValueError, AssertionError):
             continue
     else:
-        return [Finding("shapes", 1, "step takes no vector of 1 to 128 numbers")]
+        return [Finding("shapes", 1, "step accepts no vector of 1 to 128 numbers")]
     shapes = [jax.tree.map(lambda leaf: (jnp.shape(leaf), jnp.result_type(leaf)), one) for one in (begun, state)]
     findings = [
         Finding(

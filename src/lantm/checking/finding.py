@@ -6,27 +6,27 @@ import numpy as np
 
 
 class Finding(NamedTuple):
-    """A law, and a case in which it does not hold if there is one."""
+    """A law, and a counterexample if it does not hold."""
 
     law: str
     cases: int
-    """In so many cases it was tried; 0 if it could not be."""
+    """The number of tested cases; 0 if it could not be tested."""
     counterexample: str | None = None
-    """A case in which it does not hold, or why it could not be tried."""
+    """A case in which the law does not hold, or the reason why it could not be tested."""
 
     @property
     def broken(self) -> bool:
-        """Whether it does not hold."""
+        """Whether the law does not hold."""
         return self.cases > 0 and self.counterexample is not None
 
 
 def shown(value: Any) -> str:
-    """Numbers for people, in one line."""
+    """Numbers as text, in one line."""
     return np.array2string(np.asarray(value), precision=4, separator=", ", threshold=12).replace("\n", "")
 
 
 def finite(law: str, values: Any, given: dict[str, Any]) -> Finding:
-    """Whether all numbers of every case are finite; `values` and `given` have an axis of cases first."""
+    """Tests that all numbers of every case are finite; `values` and `given` have a leading axis of cases."""
     values = np.asarray(values)
     wrong = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     return Finding(law, len(values), _case(wrong, values, given) if wrong.any() else None)

@@ -1,6 +1,6 @@
 """Tests the laws of a geometry (`lantm.geometry.Geometry`) in float64, on random and on singular keys and actions.
 
-Two actions are the same if they move keys alike: some groups have several numbers for one action.
+Actions are compared by how they move keys, since in some groups different numbers represent the same action.
 """
 
 from functools import partial
@@ -15,12 +15,12 @@ from lantm.checking.finding import Finding, finite, shown
 from lantm.geometry import Geometry
 
 _CASES = 256
-_TOLERANCE = 1e-6  # of results, in units of their largest number: what rounding leaves of double precision in the disk
+_TOLERANCE = 1e-6  # relative to the largest number of a result: the rounding error of double precision in the disk
 _SCALES = (1e-3, 0.5, 2.0)  # of the controller's outputs
 
 
 def check_geometry(geometry: Geometry, thorough: bool = True) -> list[Finding]:
-    """Every law; without `thorough`, no gradients."""
+    """Tests every law; without `thorough`, no gradients."""
     with jax.enable_x64(True):
         raw_keys, raw_actions = _raw(geometry.raw_key_size, 3, 0), _raw(geometry.raw_action_size, 3, 1)
         given = {"raw keys": np.moveaxis(raw_keys, 0, 1), "raw actions": np.moveaxis(raw_actions, 0, 1)}
@@ -36,17 +36,17 @@ def check_geometry(geometry: Geometry, thorough: bool = True) -> list[Finding]:
 
 
 def _raw(size: int, rows: int, seed: int) -> Float[np.ndarray, "rows cases size"]:
-    """Outputs of a controller: small, usual and large ones, and zeros."""
+    """Controller outputs: small, ordinary and large ones, and zeros."""
     random = np.random.default_rng(seed)
     raw = np.asarray(random.normal(size=(rows, _CASES, size)) * random.choice(_SCALES, (rows, _CASES, 1)))
     raw[:, 0] = 0
-    raw[1, 1] = raw[0, 1]  # two keys, or two actions, that coincide
+    raw[1, 1] = raw[0, 1]  # two equal keys, or actions
     raw[1, 2] = -raw[0, 2]  # opposite ones
     return raw
 
 
 def _shapes(geometry: Geometry, raw_keys: Any, raw_actions: Any) -> list[Finding]:
-    """The sizes of what comes out, for a batch; and that it can be a static argument of a compiled function."""
+    """Tests the shapes of results for a batch, and use as a static argument of a compiled function."""
 
     def results(raw_keys: Array, raw_actions: Array) -> dict[str, Array]:
         k, a, gate = geometry.key(raw_keys), geometry.action(raw_actions), jnp.ones((_CASES, 1))
@@ -87,7 +87,7 @@ def _shapes(geometry: Geometry, raw_keys: Any, raw_actions: Any) -> list[Finding
 
 
 def _laws(geometry: Geometry, raw_keys: Array, raw_actions: Array) -> dict[str, tuple[Array, Array]]:
-    """What should be equal, by law."""
+    """Pairs of values that should be equal, by law."""
     k, other, third = geometry.key(raw_keys)
     a, b, c = geometry.action(raw_actions)
     act, compose, distance = geometry.act, geometry.compose, geometry.squared_distance
@@ -118,7 +118,7 @@ def _laws(geometry: Geometry, raw_keys: Array, raw_actions: Array) -> dict[str, 
 
 def _equal(law: str, found: np.ndarray, expected: np.ndarray, given: dict[str, Any]) -> Finding:
     scale = 1 + np.abs(expected).max(axis=-1)
-    wrong = ~(np.abs(found - expected).max(axis=-1) <= _TOLERANCE * scale)  # also if it is nan
+    wrong = ~(np.abs(found - expected).max(axis=-1) <= _TOLERANCE * scale)  # true for nan as well
     if not wrong.any():
         return Finding(law, len(found))
     at = int(np.argmax(wrong))
@@ -127,7 +127,7 @@ def _equal(law: str, found: np.ndarray, expected: np.ndarray, given: dict[str, A
 
 
 def _gradients(geometry: Geometry, raw_keys: Any, raw_actions: Any, given: dict[str, Any]) -> list[Finding]:
-    """Finite everywhere, also where keys coincide and outputs are zero."""
+    """Tests that gradients are finite everywhere, also for equal keys and zero outputs."""
 
     def loss(raw_keys: Array, raw_actions: Array) -> Array:
         k, other, third = geometry.key(raw_keys)

@@ -22,14 +22,14 @@ _ROOM = "a problem does not depend on the room in its arrays"
 
 
 def check_task(task: Task, thorough: bool = True) -> list[Finding]:
-    """Random and, if `thorough`, hard problems of all lengths up to twice the longest that is trained on."""
+    """Tests random and, if `thorough`, hard problems of all lengths up to twice the longest training length."""
     trained = task.train_lengths
     longest = min(2 * trained.largest, max(trained.largest, task.longest_length))
     every = np.arange(trained.smallest, longest + 1, trained.stride)
     found = {_LAYOUT: Finding(_LAYOUT, 0), _EXPECTED: Finding(_EXPECTED, 0)}
     unreadable = ""
     kinds = {"random": task.sample}
-    if thorough and task.hard_kinds:  # these take long to compile
+    if thorough and task.hard_kinds:  # slow to compile
         kinds["hard"] = task.sample_hard
     number = (_PROBLEMS if thorough else _QUICK) // len(kinds)
     lengths = np.resize(every, number) if number > len(every) else every[:: len(every) // number][:number]
@@ -40,7 +40,7 @@ def check_task(task: Task, thorough: bool = True) -> list[Finding]:
             if found[law].broken:
                 continue
             wrong, text = (_laid_out if law == _LAYOUT else _answered)(task, batch, column)
-            if wrong is None and text is not None:  # it could not be tried
+            if wrong is None and text is not None:  # could not be tested
                 unreadable = unreadable or text
                 continue
             problem = f"a {kind} problem of length {lengths[column]}"
@@ -65,7 +65,7 @@ def _symbols(task: Task) -> Finding:
 
 
 def _laid_out(task: Task, batch: Batch, column: int) -> tuple[str | None, str | None]:
-    """What is wrong with the layout of a problem over time."""
+    """Errors in the layout of a problem over time."""
     inputs, targets, mask = (np.asarray(rows)[:, column] for rows in (batch.inputs, batch.targets, batch.mask))
     writes, asked = int(np.asarray(batch.writes)[column]), np.flatnonzero(mask)
     if inputs[0] != task.start:
@@ -82,7 +82,7 @@ def _laid_out(task: Task, batch: Batch, column: int) -> tuple[str | None, str | 
 
 
 def _answered(task: Task, batch: Batch, column: int) -> tuple[str | None, str | None]:
-    """What is wrong with the answer to a problem; or a text that is not read as the problem that it was written for."""
+    """Errors in the answer to a problem; or a text that is read as a different problem."""
     inputs, targets, mask = (np.asarray(rows)[:, column] for rows in (batch.inputs, batch.targets, batch.mask))
     symbols = inputs[1 : int(np.asarray(batch.writes)[column])].tolist()
     try:
@@ -95,7 +95,7 @@ def _answered(task: Task, batch: Batch, column: int) -> tuple[str | None, str | 
     output = task.decode_answer(targets[mask].tolist())
     if output == expected:
         return None, None
-    return f"of {text!r} the output is {output!r}, and expected says {expected!r}", None
+    return f"for {text!r} the output is {output!r}, and expected returns {expected!r}", None
 
 
 def _same_in_any_room(task: Task, length: int, longest: int) -> Finding:
@@ -105,6 +105,6 @@ def _same_in_any_room(task: Task, length: int, longest: int) -> Finding:
     same = int(roomy.steps) == steps and (tight.inputs[:steps] == roomy.inputs[:steps]).all()
     same = same and (tight.targets[:steps] == roomy.targets[:steps]).all()
     differ = f"length {length} in arrays for {length} and for {longest} differ"
-    if isinstance(task, SizedTask):  # others lay out their problems themselves
+    if isinstance(task, SizedTask):  # other tasks lay out their problems themselves
         differ += f": only the first {task.input_size(length)} of `symbols` are their input"
     return Finding(_ROOM, 4, None if same else differ)

@@ -13,14 +13,14 @@ _LARGEST = 1e30
 
 
 def check_weighting(weighting: Weighting) -> list[Finding]:
-    """Affinities that fall with the distance, weights that share out one read, and finite gradients."""
+    """Tests that affinities decrease with the distance, weights sum to at most 1, and gradients are finite."""
     try:
         hash(weighting)
     except TypeError as error:
         return [Finding("it can be a static argument of a compiled function", 1, str(error))]
     random = np.random.default_rng(0)
     distances = np.sort(random.exponential(size=(_CASES, _SLOTS)) * 10.0 ** random.uniform(-6, 6, (_CASES, 1)), axis=1)
-    distances[0], distances[1, 0], distances[2, -1] = 1, 0, _LARGEST  # all alike; on a memory; one very far
+    distances[0], distances[1, 0], distances[2, -1] = 1, 0, _LARGEST  # all equal; one zero; one very large
     strengths = random.uniform(size=(_CASES, _SLOTS))
     temperatures = jnp.ones(_CASES) if weighting.emits_temperature else None
     given = {"squared distances": distances}

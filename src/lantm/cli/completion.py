@@ -74,7 +74,7 @@ def flags(command: str) -> list[Flag]:
 def words(command: str) -> list[str]:
     """Completions of the first argument of a command, besides file names."""
     tasks = [*TASKS, Text.name]
-    machines = [*TASKS, *zoo.names()]
+    machines = [*zoo.tasks(), *zoo.names()]
     known: dict[str, list[str]] = {
         **dict.fromkeys(("solve", "eval", "verify", "trace", "view"), machines),
         "train": tasks,

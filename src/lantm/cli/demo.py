@@ -20,7 +20,7 @@ Everything is in {run}. Try next:
   {lantm} solve {run} "your own text"
   {lantm} eval {run} --lengths 100 200 400
   {lantm} train --resume {run} --epochs 600
-  {lantm} train reverse --recipe demo
+  {lantm} train reverse --recipe robust --seeds 1 --epochs 300
 """
 
 

@@ -49,7 +49,8 @@ def main(arguments: list[str]) -> int:
     table.add_column()
     for name, value in found.items():
         if name != "advice":
-            table.add_row(name, Text(_shown(value)))
+            missing = name == "commit" and value is None
+            table.add_row(name, Text("unknown (installed without git)" if missing else _shown(value)))
     console.print(table, highlight=False)
     if absent := [name for name, there in found["extras"].items() if not there]:
         say(console, f"\nextras that are not installed: pip install 'lantm[{','.join(absent)}]'")

@@ -45,8 +45,9 @@ def status_after(error: BaseException) -> int:
     if isinstance(error, LantmError):
         return _say(str(error))
     if (place := _users_code(error)) is not None:
-        said = f": {error}" if str(error) else ""
-        return _say(f"{place} raised {type(error).__name__}{said}")
+        kind = type(error).__name__
+        said = _HINTS.get(kind, str(error))
+        return _say(f"{place} raised {kind}" + (f": {said}" if said else ""))
     if isinstance(error, OSError):  # such as a full disk or missing permissions
         return _say(str(error))
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
@@ -65,6 +66,15 @@ def _has_devices() -> bool:
         return bool(jax.devices())
     except Exception:
         return False
+
+
+_COMPILED = "this code is compiled, and the symbols are not known then: "
+_HINTS = {
+    "NonConcreteBooleanIndexError": f"{_COMPILED}for an output whose size depends on them, set sizes_vary = True and "
+    "return lantm.tasks.keep(symbols, chosen), as examples/letters.py does",
+    "TracerBoolConversionError": f"{_COMPILED}instead of if, and, or, not, use jnp.where, &, |, ~",
+}
+"""What to do about errors of JAX that a task's `output` runs into; its own messages speak of tracers."""
 
 
 def _users_code(error: BaseException) -> str | None:

@@ -17,11 +17,13 @@ from lantm.cli.heartbeat import doing
 from lantm.cli.output import say
 from lantm.cli.progress import TestLines
 from lantm.cli.time_left import Work, seconds_left
-from lantm.grids import Cell, Event, Job, Sweep
+from lantm.grids import Cell, Event, Group, Job, Sweep
+from lantm.paper import settings_of
 from lantm.report import plain_table
 
 _QUIET = 30.0  # seconds between progress lines in a file or a pipe
 _ROWS = 16  # maximum; running jobs come first
+_DESCRIBED = ("task", "model", "geometry", "recipe")  # settings that `describe` shows
 _ORDER = ("running", "failed", "stopped", "waiting", "done")
 _STYLES = {"running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "dim", "done": "green"}
 
@@ -29,11 +31,15 @@ _STYLES = {"running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "
 class GridDisplay:
     """A live table on a terminal; in a file or a pipe, lines when jobs begin and end, and occasional progress."""
 
-    def __init__(self, console: Console, jobs: Sequence[Job], detailed: bool = False, done: int = 0):
+    def __init__(
+        self, console: Console, jobs: Sequence[Job], detailed: bool = False, done: int = 0, varied: Sequence[str] = ()
+    ):
         """Displays nothing before it is entered.
 
         `detailed` also shows a line for every test of a training. `done` is the number of jobs completed before.
+        `varied` are the settings in which the jobs differ.
         """
+        self._varied = [name for name in varied if name not in _DESCRIBED]
         self._console = console
         self._going_on = contextlib.ExitStack()
         self._states = {job.key: Event(job, "waiting") for job in jobs}
@@ -99,9 +105,10 @@ class GridDisplay:
             self._say(f"running {name}: epoch {event.epoch} of {event.job.experiment.recipe.epochs}{left}")
 
     def _described(self, job: Job) -> str:
-        """A short description of a job, with its study if there are several."""
+        """A short description of a job, with its study if there are several, and its values of varied settings."""
         studies = {_study(event.job) for event in self._states.values()}
-        return " ".join(filter(None, (_study(job) if len(studies) > 1 else "", describe(job))))
+        words = " ".join(filter(None, (_study(job) if len(studies) > 1 else "", describe(job))))
+        return ", ".join((words, *(f"{name} {_values(job, name)}" for name in self._varied)))
 
     def _say(self, line: str) -> None:
         self._said = time.monotonic()
@@ -156,6 +163,12 @@ def _share(event: Event) -> float:
     return epoch / event.job.experiment.recipe.epochs
 
 
+def _values(job: Job, name: str) -> str:
+    """The values of a setting among the points of a job."""
+    points = [point.experiment for point in job.points] if isinstance(job, Group) else [job.experiment]
+    return " ".join(dict.fromkeys(str(settings_of(point).get(name)) for point in points))
+
+
 def _study(job: Job) -> str:
     return job.study if isinstance(job, Cell) else ""
 
@@ -188,7 +201,7 @@ def _summary_table(sweep: Sweep, rows: Sequence[dict[str, Any]], tests: Mapping[
     given = ("task", "model", *sweep.varied)
     labels = [name for name in rows[0] if name == "task" or (name in given and len({row[name] for row in rows}) > 1)]
     for name in labels:
-        table.add_column(name.replace("_", " "))
+        table.add_column(name.replace("_", " "), overflow="fold")  # whole, in more lines if the terminal is narrow
     columns = {
         label: ("best", "median", *(["solved"] if "coarse" in figures else [])) for label, figures in tests.items()
     }

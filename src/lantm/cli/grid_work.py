@@ -72,17 +72,18 @@ def do_jobs(
     detailed: bool = False,
     done: int = 0,
     also: Sequence[Tell] = (),
+    varied: Sequence[str] = (),
 ) -> Outcome:
     """Runs jobs until they are done, the time is over, or Ctrl-C.
 
-    `detailed` shows every test of a training, `done` is the number of jobs completed before, and `also` are further
-    listeners for events.
+    `detailed` shows every test of a training, `done` is the number of jobs completed before, `also` are further
+    listeners for events, and `varied` are the settings in which the jobs differ.
     """
     ending = None if minutes is None else time.monotonic() + 60 * minutes
     states: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         interrupted = stack.enter_context(interruptible(afterwards="run the same command again to continue"))
-        display = stack.enter_context(GridDisplay(console, jobs, detailed, done))
+        display = stack.enter_context(GridDisplay(console, jobs, detailed, done, varied))
 
         def tell(event: Event) -> None:
             states[event.job.key] = event.state

@@ -62,7 +62,7 @@ def _speak(ended: threading.Event, what: str) -> None:
         _said.due = time.monotonic() + SILENCE  # also if there is nothing to report
         if words := (_said.doing or [lambda: what])[-1]():
             try:
-                sys.stderr.write(f"lantm: {words}, {time.monotonic() - _said.began:.0f} s so far\n")
+                sys.stderr.write(f"lantm: {words}, {time.monotonic() - _said.began:.0f} s since the start\n")
                 sys.stderr.flush()
             except (OSError, ValueError):
                 return  # standard error is closed

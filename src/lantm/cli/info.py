@@ -17,7 +17,7 @@ from lantm.geometry import GEOMETRIES
 from lantm.paper import MODELS, PAPER_MODELS, RECIPES, account, preset
 from lantm.tasks import TASKS, Lengths, make_task
 from lantm.trained import load_file, zoo
-from lantm.training import ModelName, RunFolder
+from lantm.training import ModelName, RunFolder, seed_and_start
 from lantm.weight_files import SUFFIX
 
 _PENN_TREEBANK = 10_000  # vocabulary of the paper's text
@@ -63,6 +63,8 @@ def main(arguments: list[str]) -> int:
             value = ", ".join(f"{part} {_shown(one)}" for part, one in value.items())
         elif isinstance(value, tuple):  # from, to
             value = "-".join(map(str, value))
+        elif name == "seeds":
+            value = "; ".join(seed_and_start(number).removeprefix("seed ") for number in value)
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
         table.add_row(name.replace("_", " "), escape(printable(_shown(value))))

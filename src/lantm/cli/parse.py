@@ -1,6 +1,7 @@
 """Parses flags into dataclasses (with tyro); errors are one line that names the mistake and the remedy."""
 
 import contextlib
+import difflib
 import inspect
 import io
 import itertools
@@ -19,17 +20,24 @@ from lantm.errors import LantmError
 
 def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> Any:
     """Parses the arguments of a command into the dataclass `form`; `options` are passed to `tyro.cli`."""
-    said = io.StringIO()
     options.setdefault("description", described(form))
-    try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            return tyro.cli(form, prog=f"lantm {command}", args=arguments, **options)
-    except SystemExit as ending:
-        if not ending.code:  # --help
-            print(_wrapped(said.getvalue()))
-            raise HelpShown from None
-        message = _in_one_line(said.getvalue(), arguments)
-        raise LantmError(f"{message}; lantm {command} --help lists the flags") from None
+    chosen, said = _parsed(form, command, arguments, options)
+    if chosen is not None:
+        return chosen
+    if said.startswith("usage:"):
+        print(_wrapped(said))
+        raise HelpShown
+    _, help = _parsed(form, command, ["--help"], options)
+    message = _in_one_line(said, arguments, re.findall(r"(?<!\S)--[a-z][a-z-]*", help))
+    raise LantmError(f"{message}; lantm {command} --help lists the flags")
+
+
+def _parsed(form: Any, command: str, arguments: Sequence[str], options: dict[str, Any]) -> tuple[Any, str]:
+    """The record, or None and what tyro printed instead: help or an error."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
+        return tyro.cli(form, prog=f"lantm {command}", args=arguments, **options), ""
+    return None, said.getvalue()
 
 
 def required(default: Any, field: str) -> Any:
@@ -79,14 +87,28 @@ def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
     return words
 
 
+_EXPLAINED = 12  # columns: descriptions of flags begin further to the right
+
+
 def _wrapped(text: str) -> str:
     """Help wrapped to the terminal: tyro wraps only its lists of flags, which are indented."""
     width = min(100, shutil.get_terminal_size().columns)
-    lines = (line.rstrip() if line.startswith(" ") else textwrap.fill(line, width) for line in text.splitlines())
+    lines: list[str] = []
+    for line in map(str.rstrip, text.splitlines()):
+        column = len(line) - len(line.lstrip())
+        before = lines[-1] if lines else ""
+        if not column:
+            lines.append(textwrap.fill(line, width, break_on_hyphens=False))
+        elif column >= _EXPLAINED and before[column - 2 : column] == "  " and before[column : column + 1].strip():
+            # The description of a flag goes on. tyro keeps the line breaks of the source in it.
+            whole = textwrap.wrap(f"{before[column:]} {line.strip()}", width - column, break_on_hyphens=False)
+            lines[-1:] = [before[:column] + whole[0], *(" " * column + more for more in whole[1:])]
+        else:
+            lines.append(line)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def _in_one_line(said: str, arguments: Sequence[str]) -> str:
+def _in_one_line(said: str, arguments: Sequence[str], flags: Sequence[str]) -> str:
     """Condenses an error message of tyro, which has a title, the error and a hint, separated by rules."""
     lines = [line.strip() for line in said.splitlines()]
     _, what, *others = [part.strip().split("\n") for part in re.split(r"\n-{3,}\n", "\n".join(lines))]
@@ -97,9 +119,13 @@ def _in_one_line(said: str, arguments: Sequence[str]) -> str:
         return f"{flag} cannot be {' '.join(given)!r}, it takes {takes}"
     if what[0].startswith("Missing from"):
         return _missing(what[1:])
-    meant = [row for part in others if part[0].startswith("Perhaps you meant") for row in part if row.startswith("--")]
-    hint = f", did you mean {meant[0].split()[0].strip(',')}?" if meant else ""
-    return " ".join(what).strip(" .") + hint
+    message = " ".join(what).strip(" .")
+    if not message.startswith("Unrecognized"):
+        return message
+    # The hints of tyro are left out where several words are unknown.
+    unknown = [word.partition("=")[0].replace("_", "-") for word in re.findall(r"--[^\s,]+", message)]
+    meant = dict.fromkeys(near for word in unknown for near in difflib.get_close_matches(word, flags, 1, 0.75))
+    return message + (f", did you mean {' and '.join(meant)}?" if meant else "")
 
 
 def _missing(lines: Sequence[str]) -> str:

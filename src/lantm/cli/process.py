@@ -12,7 +12,7 @@ from typing import Any
 from lantm import cli
 from lantm.cli.exit_status import prepare_output, status_after
 from lantm.cli.heartbeat import never_silent
-from lantm.errors import LantmError, LantmWarning
+from lantm.errors import LantmError, LantmWarning, meant
 from lantm.interrupt import ended_at_once, ended_soon, leave, raised
 
 
@@ -39,7 +39,7 @@ def _run(arguments: list[str], own_process: bool) -> int:
         print(f"lantm {__version__}")
         return 0
     if command not in cli.COMMANDS:
-        raise LantmError(f"unknown command {command!r}: known are {', '.join(cli.COMMANDS)}")
+        raise LantmError(f"unknown command {command!r}: {meant(command, cli.COMMANDS)}")
     with ended_at_once(), _nothing_collected(own_process):  # importing takes a second or two, mostly for JAX
         module = importlib.import_module(f"lantm.cli.{command}")
         devices = importlib.import_module("lantm.devices")

@@ -69,10 +69,10 @@ class TestLines:
         return [*lines, line + _reached(progress) + _trouble(progress)]
 
     def _heading(self, progress: Progress) -> list[str]:
-        start = f"{'epoch':>6}{'time':>8}"
+        start = f"{'epoch':>6}{'trained':>8}"
         if self._text:
             return [
-                "Perplexities are the best seed's; training perplexity is the mean over the epoch.",
+                "Perplexities are the best seed's; in training, the mean over the epoch.",
                 f"{start}{'rate':>9}{'training':>10}{'validation':>12}{'words/s':>10}",
             ]
         heads = (f"{f'{label} coarse':>{_width(label)}}{'fine':>8}{'solved':>7}" for label in progress.tests)

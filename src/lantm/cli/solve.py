@@ -25,9 +25,14 @@ _MOST = 10_000_000  # characters of standard input: enough for a million symbols
 class Arguments:
     """Let a trained machine answer a problem, and check the answer.
 
-    Problems are a text for copy, reverse, bigramFlip and oddFirst ("hello"), a count and a text for repeatCopy
-    ("3:hello"), priorities and values for prioritySort ("2:c 0:a 1:b"), a number for double ("829"), a sum for addition
-    ("423 + 94"), a program for programs ("print((5*123))", which is parsed with the task's grammar and never executed).
+    These tasks have machines in the zoo. Their problems are a text for copy, reverse and bigramFlip ("hello"), a number
+    for double ("829"), a sum for addition ("423 + 94"), a program for programs ("print((5*123))", which is parsed with
+    the task's grammar and never executed).
+
+    Of the other tasks, train a machine first (lantm train oddFirst --out RUN). Their problems are a text for oddFirst
+    ("abcdef"), a count and a text for repeatCopy ("3:hello"), and priorities and values for prioritySort ("2:c 0:a
+    1:b").
+
     The answer is shown in the paper's layout: `∎` is the end symbol, `*` marks wrong symbols, and numbers have their
     most significant digit first. A machine trained on a text predicts the word after each given word.
 

@@ -95,8 +95,9 @@ def main(arguments: list[str]) -> int:
     with folder.locked():
         folder.begin(sweep.to_json(), again)
         groups = missing(folder, points, sweep.pack)
-        say(console, f"{_plan(points, groups)}, into {folder.path}")
-        outcome = do_jobs(groups, folder, engine, console, chosen.minutes)
+        progress = Console(stderr=True)  # standard output has the table alone
+        say(progress, f"{_plan(points, groups)}, into {folder.path}")
+        outcome = do_jobs(groups, folder, engine, progress, chosen.minutes, varied=sweep.varied)
     _show(chosen, sweep, points, folder)
     if outcome.failed:
         say(console, f"{len(outcome.failed)} of {len(groups)} jobs failed; rerun to try them again: {again}")

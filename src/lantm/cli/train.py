@@ -10,6 +10,7 @@ import tyro
 from rich.console import Console
 
 from lantm.checking import check_own
+from lantm.cli.advice import advice
 from lantm.cli.opening import open_trained, prepare_devices
 from lantm.cli.output import print_json, program, say, working
 from lantm.cli.parse import parse, required
@@ -21,7 +22,7 @@ from lantm.machine import Config, Model
 from lantm.paper import MODELS, RECIPES, preset
 from lantm.provenance import provenance
 from lantm.report import score_table
-from lantm.report.pages import try_report
+from lantm.report.pages import REPORT, try_report
 from lantm.tasks import Source, Text
 from lantm.trained import Trained, initial_weights, preset_model, usual_name
 from lantm.training import (
@@ -189,12 +190,13 @@ def _train(
     starts = f", {experiment.recipe.starts} starts each," if experiment.recipe.starts > 1 else ""
     seeds = "1 seed" if experiment.seeds == 1 else f"{experiment.seeds} seeds"
     complete = resume and folder.summary().get("epoch") == experiment.recipe.epochs
-    begins = "complete, and trained further with more --epochs:" if complete else "training"
-    say(
-        console,
-        f"{begins} {seeds}{starts} of {experiment.model} on {experiment.task}, "
-        f"recipe {experiment.recipe_name}, into {folder.path}",
-    )
+    what = f"{seeds}{starts} of {experiment.model} on {experiment.task}, recipe {experiment.recipe_name}"
+    if origin := folder.provenance().get("from"):
+        what += f", from {origin}"
+    if complete:
+        say(console, f"already complete: {what}, in {folder.path}; to train it further, add --epochs N")
+    else:
+        say(console, f"training {what}, into {folder.path}")
     if isinstance(source, Text):
         corpus = source.corpus
         words = f"{len(corpus.train):,} words, validated on {len(corpus.valid):,}"
@@ -202,7 +204,8 @@ def _train(
     if (hours := estimated_hours(experiment, source)) > 1:
         say(console, f"estimated time: about {hours:,.0f} hours")
     trust = " --trust" if experiment.modules else ""
-    again = f"continue with: {program()} train --resume {shlex.quote(str(folder.path))}{trust}"
+    command = f"{program()} train --resume {shlex.quote(str(folder.path))}{trust}"
+    again = f"continue with: {command}"
     with interruptible(afterwards=again) as interrupted, TrainingDisplay(console, experiment) as display:
         stop = lambda: interrupted() or display.closed  # noqa: E731
         result = train(experiment, folder, source, resume, display.update, stop, display.warn, initial)
@@ -215,10 +218,14 @@ def _train(
     if folder.summary().get("epoch") != result.epoch:  # a run that was already complete keeps its summary
         folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
     console.print(score_table(rows, "best weights of every seed"))
-    with working("writing the report", console):
-        report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
+    report: pathlib.Path | None = folder.path / REPORT
+    if not (complete and folder.has_since_completion(REPORT)):
+        with working("writing the report", console):
+            report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
     page = f", for people in {report.name}" if report else ""
     say(console, f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")
+    for line in advice(experiment, rows, command):
+        say(console, line)
     if as_json:
         print_json(rows)
     return 0

@@ -18,6 +18,7 @@ from lantm.evaluation.examiner import check_problems
 from lantm.files import check_folder
 from lantm.report import plain_table
 from lantm.trained import Trained, load_file, promote, usual_name, zoo
+from lantm.training import seed_and_start
 from lantm.weight_files import SUFFIX
 
 HARD = " hard"  # suffix of labels for scores on hard problems
@@ -96,7 +97,7 @@ def _add(chosen: AddArguments) -> int:
         added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf, chosen.hard)
     for what, machine in [*shown, ("added", added)]:
         scores = ", ".join(f"{row['scale']} {_figures(row)}" for row in machine.notes["scores"])
-        print(f"{what}: {machine.name}, seed {machine.experiment.first_seed}: {scores}")
+        print(f"{what}: {machine.name}, {seed_and_start(machine.experiment.first_seed)}: {scores}")
     return 0
 
 
@@ -108,7 +109,10 @@ def _table(machines: list[Trained]) -> Table:
     """The table; scores on hard problems have a separate line, since all scores in one would be too wide."""
     labels = dict.fromkeys(row["scale"] for machine in machines for row in machine.notes.get("scores", []))
     scales = list(dict.fromkeys(label.removesuffix(HARD) for label in labels))
-    table = plain_table("machines of the zoo: coarse/fine in percent, on fresh problems; of texts, perplexities")
+    table = plain_table(
+        "machines of the zoo, on fresh problems",
+        "coarse/fine: percent of whole answers and of single symbols right; of texts, perplexities",
+    )
     table.add_column("name", overflow="fold")
     for name in ("recipe", *scales):
         table.add_column(name, no_wrap=True)

@@ -17,21 +17,21 @@ ACCOUNT = "reproduce-all.json"
 
 
 class Account:
-    """Times of cells, and of processes with the share of it that their GPU was busy."""
+    """The time per cell, and the time of each process with its mean GPU utilisation."""
 
     def __init__(self, path: pathlib.Path, cells: Sequence[Cell], stored: Sequence[Cell], command: str):
-        """Continues the file of the same cells unless it is complete; `stored` cells are done already."""
+        """Continues the file of the same cells unless it is complete; `stored` cells are already done."""
         self._path, self._cells, self._command = path, cells, command
         self._done = {cell.key for cell in stored}
         earlier = _read(path)
         goes_on = earlier.get("complete") is False and earlier.get("cells") == [cell.key for cell in cells]
         self._seconds: dict[str, float] = dict(earlier["seconds"]) if goes_on else {}
         self._processes: list[dict[str, Any]] = list(earlier["processes"]) if goes_on else []
-        self._running: dict[str, float] = {}  # when a cell began, or was last counted
+        self._running: dict[str, float] = {}  # when each cell was last counted
         self._began, self._origin = time.monotonic(), provenance()
 
     def heed(self, event: Event) -> bool:
-        """Counts the time of a cell; returns whether it has ended, one way or the other."""
+        """Counts the time of a cell; returns whether it has ended (done, failed or stopped)."""
         key, now = event.job.key, time.monotonic()
         if event.state in ("running", "done", "failed", "stopped"):
             since = self._running.get(key, now)
@@ -42,7 +42,7 @@ class Account:
         return event.state != "running"
 
     def write(self, busy: float | None, samples: int) -> dict[str, Any]:
-        """Writes the file as of now, and returns what it says."""
+        """Writes the file, and returns its contents."""
         now = {"seconds": round(time.monotonic() - self._began, 1), "gpu_busy_percent": busy, "gpu_samples": samples}
         processes = [*self._processes, {**now, **self._origin}]
         sampled = [one for one in processes if one["gpu_samples"]]
@@ -62,7 +62,8 @@ class Account:
         return record
 
     def _parts(self) -> list[dict[str, Any]]:
-        """Studies by recipe, the LSTM's rows apart: cells, how many are done, how many were done here, and the time."""
+        """Per study and recipe (LSTM rows separately): cells, how many are done, how many were done here, and the
+        time."""
         together: dict[tuple[str, str, bool], list[str]] = {}
         for cell in self._cells:
             part = cell.study, cell.experiment.recipe_name, cell.experiment.model == LAST
@@ -82,7 +83,7 @@ class Account:
 
 
 def _read(path: pathlib.Path) -> dict[str, Any]:
-    """The file of earlier processes; none if there is no readable one."""
+    """The file of earlier processes; empty if there is no readable one."""
     try:
         return read_json_object(path)
     except (OSError, LantmError):

@@ -24,35 +24,35 @@ from lantm.trained.promotion import CHOOSING_PROBLEMS
 from lantm.training import Experiment, History, Learner, Row, score_row
 from lantm.training.rows import read_rows
 
-_LAST_OF_ALL = 16  # the largest scale with as many problems as were asked for
+_LAST_OF_ALL = 16  # the largest scale with the requested number of problems
 
 
 @dataclasses.dataclass(frozen=True)
 class Cell(Job):
-    """An experiment, the scales it is scored at, and the paper's figures."""
+    """An experiment, the scales it is scored at, and the paper's scores."""
 
     experiment: Experiment
     figures: Mapping[str, Mapping[str, int]]
-    """The paper's figures by the label of a test, where it has any."""
+    """The paper's scores by label of a test, where available."""
     request: Request
     approximate: bool = False
-    """Whether the paper's figures are known approximately: they stand beside ours, and nothing is passed or failed."""
+    """Whether the paper's scores are only approximately known: they are shown, but not compared."""
     scales: tuple[int, ...] = ()
-    """Multiples of the training lengths; a text has none."""
+    """Scales to score at, as multiples of the training lengths; empty for a text."""
     varied: str = ""
-    """What distinguishes its training from the preset's, as a part of names."""
+    """What distinguishes the training from the preset's, as a part of file names."""
     suffix: str = ""
-    """What distinguishes its result from others of the same training."""
+    """What distinguishes the result from other results of the same training, as a part of file names."""
     extra: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Further labels besides task and model; they are also in every row."""
+    """Further labels besides task and model; they are also included in every row."""
     study: str = ""
     """The study it belongs to."""
     command: str = ""
-    """The command that asked for it, as results name it."""
+    """The command that requested it, as recorded in results."""
 
     @property
     def hard(self) -> bool:
-        """Whether hard problems are scored too: those of the recipe `exact` always are."""
+        """Whether hard problems are scored too; always for the recipe `exact`."""
         return self.request.hard or self.experiment.recipe_name == "exact"
 
     @property
@@ -75,12 +75,12 @@ class Cell(Job):
 
     @property
     def key(self) -> str:
-        """The name of its record, below the folder of all results: cells of several studies have different ones."""
+        """The name of its record below the results folder; unique over all studies."""
         return f"{self.study}/{self.name}"
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The labels it is selected by: its task, its model, and further ones."""
+        """The labels it is selected by: task, model, and further ones."""
         return {"task": self.experiment.task, "model": self.experiment.model, **self.extra}
 
     @property
@@ -88,7 +88,7 @@ class Cell(Job):
         return not self.request.bare
 
     def check(self) -> None:
-        """Raises a `LantmError` if it cannot be trained or scored."""
+        """Raises a `LantmError` if the cell cannot be trained or scored."""
         source = self.experiment.source()
         check_problems(self.request.problems)
         if isinstance(source, Task):
@@ -115,7 +115,7 @@ class Cell(Job):
             return False
         if self.experiment.reads_text:
             return True
-        # Problems come in whole batches, so there may be a few more than requested.
+        # Problems come in whole batches, so there may be slightly more than requested.
         kinds = ("x", "x hard") if self.hard else ("x",)
         asked = {f"{scale}{kind}": self.problems_at(scale) for scale in self.scales for kind in kinds}
         return [row.get("scale") for row in rows] == list(asked) and all(
@@ -123,19 +123,20 @@ class Cell(Job):
         )
 
     def problems_at(self, scale: int) -> int:
-        """The number of problems at a scale: beyond 16x fewer, as their cost grows with the square of the length."""
+        """The number of problems at a scale: fewer beyond 16x, since their cost grows quadratically with the length."""
         fewer = min(1.0, _LAST_OF_ALL / scale) ** 2
         return math.ceil(fewer * self.request.problems)
 
     def _tests(self) -> list[tuple[tuple[int, ...], int]]:
-        """The scales that have arrays of the same length, with the number of problems at each; a text has none."""
+        """Groups of scales that share array lengths, with the number of problems; for a text, one group without
+        scales."""
         short = tuple(scale for scale in self.scales if scale <= _LAST_OF_ALL)
         together = [(short, self.request.problems)] if short or not self.scales else []
         return together + [((scale,), self.problems_at(scale)) for scale in self.scales if scale > _LAST_OF_ALL]
 
     def compile(self) -> Learner:
         untrained, source = super().compile(), self.experiment.source()
-        if isinstance(source, Task):  # the tests of a text are those of its training
+        if isinstance(source, Task):  # the tests of a text are compiled with its training
             for at, (scales, problems) in enumerate(self._tests()):
                 tests = lengths_or_parts(source, scales, hard=self.hard)
                 examiner = ProblemExaminer(source, tests, self.experiment.seeds, min(problems, BATCH))
@@ -145,7 +146,7 @@ class Cell(Job):
         return untrained
 
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
-        """One record: its rows, configuration and tests, and where it was trained and scored."""
+        """The record: rows, configuration, tests, and the provenance of training and scores."""
         experiment, history, run = trained.experiment, trained.history, trained.folder
         assert history is not None
         assert run is not None
@@ -182,8 +183,8 @@ class Cell(Job):
     def _scored(self, trained: Trained, history: History) -> tuple[list[Row], list[Row]]:
         """The rows of the best weights and of the last ones. The best seed is selected on other problems.
 
-        Long problems are dear: beyond 16x the best seed is the one that was selected at the longest scale up to there,
-        and the last weights are not scored.
+        Long problems are expensive: beyond 16x, the best seed is the one selected at the longest scale up to 16x, and
+        the last weights are not scored.
         """
         select_by, source = trained.experiment.recipe.select_by, trained.source
         best: dict[str, Measured] = {}
@@ -241,7 +242,7 @@ class Cell(Job):
 
 
 def _listed(curves: Any) -> dict[str, Any]:
-    """Periodic tests as JSON: the epochs, and the figures of all seeds at each; null for nan."""
+    """Periodic tests as JSON: the epochs, and the scores of all seeds at each; null for nan."""
     figures = {
         name: [[None if np.isnan(value) else float(value) for value in of_seeds] for of_seeds in table]
         for name, table in curves.figures.items()
@@ -250,7 +251,7 @@ def _listed(curves: Any) -> dict[str, Any]:
 
 
 def _reached(history: History) -> dict[str, Any]:
-    """How far a curriculum that follows what is learnt has taken every seed: the epochs at which any went on."""
+    """The progress of an adaptive curriculum: its maximum length per seed, at the epochs at which any changed."""
     moved = np.any(np.diff(history.longest, axis=0, prepend=0) != 0, axis=1)
     return {"epochs": history.epochs[moved].tolist(), "longest": history.longest[moved].astype(int).tolist()}
 
@@ -258,8 +259,8 @@ def _reached(history: History) -> dict[str, Any]:
 def _of_tests(history: History, label: str) -> Row:
     """The columns of a row that come from the periodic tests at its scale.
 
-    The paper's own figures are the best of these tests. The epoch at which a seed solves the task is that of the first
-    test that shows it.
+    The paper's scores are the best of such tests. A seed counts as having solved the task at the first test that shows
+    it.
     """
     curves = history.tests.get(label)
     if curves is None or "coarse" not in curves.figures:

@@ -8,10 +8,10 @@ from lantm.training import Row
 
 
 def beside_the_paper(row: Row, figures: Mapping[str, int] | None, quick: bool, approximate: bool = False) -> Row:
-    """A row with the paper's figures, and whether ours are at least as good.
+    """A row with the paper's scores, and whether ours are at least as good.
 
-    They are compared in whole percent, or whole perplexities, as the paper rounds. Quick versions are not compared, nor
-    are figures that are known approximately.
+    Scores are compared in whole percent, or whole perplexities, as the paper rounds. Quick versions and approximately
+    known scores are not compared.
     """
     row = {**row, "paper": None if figures is None else dict(figures), "pass": None}
     if quick:
@@ -30,7 +30,7 @@ def _as_good(name: str, ours: float | None, figure: int) -> bool:
 
 
 def whole(figure: float) -> int:
-    """The nearest whole number; halves are rounded up.
+    """The nearest integer; halves are rounded up.
 
     >>> whole(99.5), whole(99.49)
     (100, 99)

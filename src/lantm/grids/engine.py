@@ -15,40 +15,41 @@ from lantm.training import Progress
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 Stop = Callable[[], bool]
-"""Whether to save and end."""
+"""Returns whether to save and stop."""
 
 
 class Event(NamedTuple):
-    """What happened to a job."""
+    """A state change or progress of a job."""
 
     job: Job
     state: State
     epoch: int = 0
     message: str = ""
-    """Why it failed, or a warning."""
+    """The reason of a failure, or a warning."""
     progress: Progress | None = None
-    """The progress of its training, if it runs in this process."""
+    """The progress of the training, if it runs in this process."""
 
 
 Tell = Callable[[Event], None]
 
 
 class Engine(abc.ABC):
-    """Runs jobs. The same jobs give the same records on every engine."""
+    """Runs jobs. The records do not depend on the engine."""
 
     @abc.abstractmethod
     def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
-        """Runs all jobs, or ends soon after `stop` returns True; a failed job does not stop the others."""
+        """Runs all jobs, or stops soon after `stop` returns True; a failed job does not stop the others."""
 
 
 class InProcess(Engine):
-    """In this process, one job after the other, each on all local devices.
+    """Runs one job after the other in this process, each on all local devices.
 
-    While a job runs on an accelerator, the programs of the next one are compiled.
+    On an accelerator, the programs of the next job are compiled while a job runs.
     """
 
     def __init__(self, ahead: bool | None = None):
-        """`ahead`: whether to compile so; by default not on a CPU, whose cores are busy with the job."""
+        """`ahead`: whether to compile the next job ahead; by default not on a CPU, whose cores are busy with the
+        job."""
         self._ahead = ahead
 
     def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
@@ -67,7 +68,7 @@ class InProcess(Engine):
 
 
 def _compile(job: Job) -> None:
-    with contextlib.suppress(Exception):  # the job will fail in the same way, and then it is told
+    with contextlib.suppress(Exception):  # the job will raise the same error when it runs
         job.compile()
 
 

@@ -1,9 +1,9 @@
 """`GridFolder`: the folder layout and the lock of a grid.
 
-grid.json      the grid, as its file has it
-records/       one JSON per point or cell, once it is trained and scored; those of a study are in results/STUDY
+grid.json      the contents of the sweep file
+records/       one JSON per finished point or cell; those of a study are in results/STUDY
 runs/          the run folders
-failures/      why a job failed, until it is tried again
+failures/      the reason of a failed job, until it is tried again
 """
 
 import contextlib
@@ -25,17 +25,17 @@ Record = dict[str, Any]
 
 
 class GridFolder:
-    """A grid on disk."""
+    """The folder of a grid."""
 
     def __init__(self, path: pathlib.Path, records: pathlib.Path | None = None):
-        """Names the folder; `begin` makes it one. `records` is where records go, by default below it."""
+        """Does not access the disk; use `begin`. `records` is the folder of records, by default a subfolder."""
         self.path = path
         self.records = records or path / "records"
 
     # The grid.
 
     def begin(self, asked: dict[str, Any], command: str = "") -> None:
-        """Stores the grid; records of an earlier grid stay and are used where they fit."""
+        """Stores the grid; records of an earlier grid stay, and are reused if they match."""
         self.check()
         self.asked_to_stop(False)
         write_json(self._grid_file, {"grid": asked, "command": command, "provenance": provenance()})
@@ -50,10 +50,10 @@ class GridFolder:
         except OSError as error:
             raise LantmError(f"{self.path} cannot be the folder of a grid: {error.strerror}") from error
         if others and not self._grid_file.exists():
-            raise LantmError(f"{self.path} is not empty and holds no grid: choose another --out")
+            raise LantmError(f"{self.path} is not empty and does not hold a grid: choose another --out")
 
     def asked(self) -> Any:
-        """The grid, as it was stored."""
+        """The stored grid."""
         try:
             return read_json_object(self._grid_file).get("grid")
         except FileNotFoundError as error:
@@ -65,8 +65,8 @@ class GridFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Locks the grid against other processes; its runs have locks of their own."""
-        with locked(self.path, remedy=f"; lantm sweep --show {self.path} says how far it is"):
+        """Holds the grid's lock; its runs have separate locks."""
+        with locked(self.path, remedy=f"; lantm sweep --show {self.path} shows its progress"):
             yield
 
     # Records.
@@ -76,7 +76,7 @@ class GridFolder:
         return self.records / f"{name}.json"
 
     def record(self, name: str) -> Record | None:
-        """A record; None if there is none. One that cannot be read is a `LantmError`."""
+        """A record; None if there is none. Raises a `LantmError` if it cannot be read."""
         try:
             return read_json_object(self.record_file(name), "remove it to have it made again")
         except FileNotFoundError:
@@ -94,7 +94,7 @@ class GridFolder:
         return self.path / "runs"
 
     def run(self, name: str, trust: Trust = False) -> RunFolder:
-        """A run folder, which need not exist."""
+        """The run folder of this name, which need not exist."""
         return RunFolder(self.runs / name, trust)
 
     def run_folder(self, name: str, experiment: Experiment, for_people: bool) -> tuple[RunFolder, bool]:
@@ -102,7 +102,7 @@ class GridFolder:
         run = self.run(name, experiment.modules)
         if self.check_run(name, experiment):
             return run, True
-        if run.path.is_dir():  # the process ended before its first file was complete
+        if run.path.is_dir():  # a process was killed before it completed the first file
             for path in run.path.iterdir():
                 if path.name not in LOCK_FILES:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -111,7 +111,7 @@ class GridFolder:
         return RunFolder.create(run.path, experiment, provenance()), False
 
     def check_run(self, name: str, experiment: Experiment) -> bool:
-        """Whether the run folder exists; one with other settings is a `LantmError`."""
+        """Whether the run folder exists; raises a `LantmError` if it has other settings."""
         run = self.run(name, experiment.modules)
         if not run.exists():
             return False
@@ -123,7 +123,7 @@ class GridFolder:
         return True
 
     def move_aside(self, name: str, record: str) -> None:
-        """Renames an existing training and record, to make room for new ones."""
+        """Renames an existing training and record."""
         for path in (self.record_file(record), self.runs / name):
             number = 1
             while (aside := path.with_name(f"{path.name}.before-{number}")).exists():
@@ -132,14 +132,14 @@ class GridFolder:
                 path.rename(aside)
 
     def failure(self, name: str) -> str | None:
-        """Why a job failed at the last attempt; None if it did not."""
+        """The reason why the last attempt of a job failed; None if it did not."""
         try:
             return str(read_json_object(self._failure_file(name))["reason"])
         except (OSError, LantmError, LookupError):
             return None
 
     def note_failure(self, name: str, reason: str | None) -> None:
-        """Stores why a job failed, or deletes it with None; errors, such as a full disk, are ignored."""
+        """Stores the reason of a failure; None deletes it. Errors, such as a full disk, are ignored."""
         with contextlib.suppress(OSError, LantmError):
             if reason is None:
                 self._failure_file(name).unlink(missing_ok=True)
@@ -149,10 +149,10 @@ class GridFolder:
     def _failure_file(self, name: str) -> pathlib.Path:
         return self.path / "failures" / f"{name}.json"
 
-    # Workers on other machines.
+    # Communication with workers on other computers.
 
     def asked_to_stop(self, ask: bool | None = None) -> bool:
-        """Whether workers are asked to save and end; an argument sets it."""
+        """Whether workers are asked to save and stop; an argument sets this."""
         path = self.path / "stop"
         with contextlib.suppress(OSError):
             if ask:
@@ -163,7 +163,7 @@ class GridFolder:
 
 
 def same_training(one: Experiment, other: Experiment, any_seeds: bool = False) -> bool:
-    """Whether two experiments train the same machines; recordings and the folder of a text do not matter."""
+    """Whether two experiments train the same machines, ignoring recordings and the folder of a text."""
 
     def bare(experiment: Experiment) -> Experiment:
         text = experiment.text and dataclasses.replace(experiment.text, folder="")
@@ -174,7 +174,7 @@ def same_training(one: Experiment, other: Experiment, any_seeds: bool = False) -
 
 
 def to_text(record: Record) -> str:
-    """A record as JSON that is easy to read and to compare: a line per field, and a line per row."""
+    """A record as readable JSON: one line per field, and one line per row."""
     fields = []
     for name, value in record.items():
         text = json.dumps(value)

@@ -9,14 +9,14 @@ from lantm.report.pages import REPORT, try_report
 from lantm.trained import Trained
 from lantm.training import Experiment, Learner, Progress, compile_ahead, train
 
-_PATIENCE = 60.0  # seconds for a worker that is ending to let go of its run
+_PATIENCE = 60.0  # seconds to wait for a worker that is ending to release the run's lock
 
 
 class Job(abc.ABC):
-    """Machines that are trained side by side as one program: several points of a sweep, or a cell of a study."""
+    """Machines that are trained in parallel as one program: several points of a sweep, or a cell of a study."""
 
     experiment: Experiment
-    """What is trained."""
+    """The experiment to train."""
 
     @property
     @abc.abstractmethod
@@ -25,17 +25,17 @@ class Job(abc.ABC):
 
     @property
     def key(self) -> str:
-        """What tells it from all other jobs of a grid."""
+        """A name that is unique in the grid."""
         return self.run_name
 
     @property
     def for_people(self) -> bool:
-        """Whether recordings and a report page are made besides the figures."""
+        """Whether recordings and a report page are made, besides scores."""
         return False
 
     @property
     def problems(self) -> int:
-        """The number of problems that its machines are trained on, as an estimate of its time."""
+        """The number of training problems, as an estimate of the time."""
         recipe = self.experiment.recipe
         return recipe.epochs * recipe.batches * recipe.batch_size * self.experiment.machines
 
@@ -44,12 +44,12 @@ class Job(abc.ABC):
         """The records of a complete training, by name; `start_merits` are the best tests of every seed's starts."""
 
     def compile(self) -> Learner:
-        """Compiles what it runs, and runs nothing of it; returns its machines before their training."""
+        """Compiles the job's programs without running them; returns the shapes of its machines."""
         return compile_ahead(self.experiment, self.experiment.source())
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """The job as plain JSON values, to be sent to another machine."""
+        """The job as JSON values, to be sent to another computer."""
 
 
 def work(
@@ -59,12 +59,12 @@ def work(
     stop: Callable[[], bool],
     warn: Callable[[str], None],
 ) -> bool:
-    """Runs a job from where it is until it is complete or `stop` returns True; returns whether it is complete."""
+    """Runs a job from its current state until it is complete or `stop` returns True; returns whether it is complete."""
     with folder.run(job.run_name).locked(timeout=_PATIENCE):
         folder.note_failure(job.run_name, None)
         run, begun = folder.run_folder(job.run_name, job.experiment, job.for_people)
         experiment = run.experiment()
-        # A training that was completed for another grid, and is only scored here, has its page already.
+        # A training that was already completed for another grid and is only scored here has its report page.
         reported = run.last_epoch() >= experiment.recipe.epochs and (run.path / REPORT).is_file()
         result = train(experiment, run, job.experiment.source(), begun, watch, stop, warn)
         if not result.complete or stop():

@@ -21,7 +21,7 @@ from lantm.training.rows import read_rows
 
 @dataclasses.dataclass(frozen=True)
 class PointRecord:
-    """What the record of a point has to say besides its rows; it says more."""
+    """The required fields of a point's record besides its rows; it has further ones."""
 
     point: str
     best_epoch: int
@@ -31,14 +31,14 @@ class PointRecord:
 
 @dataclasses.dataclass(frozen=True)
 class Group(Job):
-    """Points of a sweep that are trained side by side."""
+    """Points of a sweep that are trained in parallel."""
 
     experiment: Experiment
     scoring: Scoring
 
     @property
     def points(self) -> list[Point]:
-        """Its points, in the order of the machines."""
+        """The points, in the order of the machines."""
         return [Point(one, self.scoring) for one in _singles(self.experiment)]
 
     @property
@@ -48,7 +48,7 @@ class Group(Job):
         return f"{slug(self.experiment)}-{digest(trained)}"
 
     def records(self, trained: Trained, start_merits: list[list[float | None]]) -> dict[str, Record]:
-        """A record per point. Everything except `made`, which says where and when, depends on the point alone."""
+        """One record per point. Everything except `made`, the provenance, depends on the point alone."""
         assert trained.history is not None
         assert trained.folder is not None
         text, scoring = self.experiment.reads_text, self.scoring
@@ -83,7 +83,7 @@ class Group(Job):
 
     @classmethod
     def from_json(cls, values: Any) -> "Group":
-        """The group back from the JSON of a process of the same sweep, which has said whom it trusts."""
+        """The group from JSON of the same sweep; trust was checked by the process that sent it."""
         values = json_object(values, cls, "group")
         scoring = make_record(Scoring, values.get("scoring"), "scoring")
         return cls(Experiment.from_json(values.get("experiment"), trust=True), scoring)
@@ -102,7 +102,7 @@ def point_record(folder: GridFolder, point: Point) -> Record | None:
 
 
 def missing(folder: GridFolder, points: Sequence[Point], largest: int) -> list[Group]:
-    """The groups that are not done: those with a run folder continue, the other points are packed."""
+    """The groups that are not done: existing run folders continue, and the other points are packed."""
     left = dict.fromkeys(point for point in points if point_record(folder, point) is None)
     groups = []
     modules = tuple({name for point in left for name in point.experiment.modules})
@@ -145,7 +145,7 @@ def _join(points: Sequence[Point]) -> Group:
     in_order = all(
         member == Member(first.first_seed + at, first.recipe.learning_rate) for at, member in enumerate(members)
     )
-    if in_order:  # as `lantm train` would train them
+    if in_order:  # the same as a `lantm train` run
         return Group(dataclasses.replace(first, seeds=len(points)), scoring)
     return Group(dataclasses.replace(first, first_seed=0, seeds=len(points), members=members), scoring)
 

@@ -8,20 +8,20 @@ from typing import Any
 from lantm.files import file_name
 from lantm.training import Experiment
 
-# Recordings and the folder of a text do not change the figures.
+# Recordings and the folder of a text do not affect the scores.
 _NO_DIFFERENCE = ("recorded_seeds", "folder")
 
 
 @dataclasses.dataclass(frozen=True)
 class Scoring:
-    """How trained machines are scored."""
+    """The tests of trained machines."""
 
     scales: tuple[int, ...] = (1, 2)
-    """Multiples of the training lengths."""
+    """Scales, as multiples of the training lengths."""
     problems: int = 3200
-    """Fresh problems at each."""
+    """Fresh problems per score."""
     hard: bool = False
-    """Whether hard problems are scored too."""
+    """Whether to score on hard problems too."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,17 +29,17 @@ class Point:
     """One machine to train and score."""
 
     experiment: Experiment
-    """Of one seed."""
+    """The experiment, with one seed."""
     scoring: Scoring
 
     @property
     def seed(self) -> int:
-        """Its seed."""
+        """The seed."""
         return self.experiment.first_seed
 
     @property
     def name(self) -> str:
-        """The name of its record: the same for the same settings in any sweep."""
+        """The name of the record; equal settings have the same name in any sweep."""
         settings = {"experiment": _changed(self.experiment), "scoring": _changed(self.scoring)}
         return f"{slug(self.experiment)}-s{self.seed}-{digest(json.dumps(settings, sort_keys=True))}"
 
@@ -50,7 +50,7 @@ def slug(experiment: Experiment) -> str:
 
 
 def digest(text: str) -> str:
-    """A short digest of a text."""
+    """A short hash of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

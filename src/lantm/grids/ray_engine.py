@@ -1,6 +1,6 @@
 """`RayEngine`: runs the jobs of a grid as Ray tasks, on a cluster or on the cores and GPUs of this machine.
 
-The folder of the grid has to be on a file system that all machines share: a job whose worker or node dies is given to
+The grid's folder has to be on a file system shared by all computers. If a worker or node dies, its job is given to
 another worker, which continues from the last checkpoint.
 """
 
@@ -22,17 +22,17 @@ from lantm.interrupt import patient
 from lantm.records import make_record
 
 RETRIES = 10
-"""The number of times a job is given to another worker before it counts as failed."""
-_LOOK = 1.0  # seconds between two checks of the tasks
-_UNTIL_WORKERS_HAVE_SAVED = 20.0  # seconds from Ctrl-C on
-_PATIENCE = 5.0  # seconds to wait for an answer from the address of a cluster
+"""The number of times that a job is given to another worker before it counts as failed."""
+_LOOK = 1.0  # seconds between checks of the tasks
+_UNTIL_WORKERS_HAVE_SAVED = 20.0  # seconds after Ctrl-C
+_PATIENCE = 5.0  # seconds to wait for a response from a cluster's address
 
 
 class RayEngine(Engine):
-    """On a Ray cluster, or a local one where no address is given."""
+    """Runs jobs on a Ray cluster, or on a local one if no address is given."""
 
     def __init__(self, address: str | None = None, cpus: int = 1, gpus: float | None = None):
-        """The number of cores and GPUs per job; by default one GPU if the cluster has any."""
+        """The cores and GPUs per job; by default one GPU if the cluster has any."""
         self._address = address
         self._cpus = cpus
         self._gpus = gpus
@@ -80,7 +80,7 @@ class RayEngine(Engine):
 
 
 def _apart(waiting: Iterable[Job], running: Iterable[Job]) -> list[Job]:
-    """Those that can run beside each other and the running ones: no two with the same run folder."""
+    """The waiting jobs that can run in parallel with the running ones: no two with the same run folder."""
     used, found = {job.run_name for job in running}, []
     for job in waiting:
         if job.run_name not in used:
@@ -90,8 +90,8 @@ def _apart(waiting: Iterable[Job], running: Iterable[Job]) -> list[Job]:
 
 
 def load_ray() -> Any:
-    """The module `ray`, or a `LantmError` that says how to install it."""
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs still sees the visible ones
+    """Imports `ray`; raises a `LantmError` that says how to install it."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # tasks without GPUs still see the visible ones
     try:
         import ray
     except ImportError as error:
@@ -100,9 +100,9 @@ def load_ray() -> Any:
 
 
 def _check_reachable(address: str) -> None:
-    """Raises a `LantmError` if nothing listens at host:port: Ray itself would go on trying for minutes."""
+    """Raises a `LantmError` if nothing listens at host:port, where Ray itself would retry for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon:  # auto, local: Ray knows where
+    if not colon:  # auto or local: resolved by Ray
         return
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
@@ -114,7 +114,7 @@ def _check_reachable(address: str) -> None:
 
 
 def _connect(ray: Any, address: str | None) -> None:
-    # Workers find the user's own modules in the same folder.
+    # Workers import the user's modules from the same folder.
     environment = {
         "env_vars": {"PYTHONPATH": os.pathsep.join(filter(None, (os.getcwd(), os.environ.get("PYTHONPATH"))))}
     }
@@ -126,7 +126,7 @@ def _connect(ray: Any, address: str | None) -> None:
         options["address"] = address
     try:
         with warnings.catch_warnings():
-            # Ray's processes execute another program at once, so JAX's warning about fork does not apply.
+            # Ray's child processes immediately execute another program, so JAX's warning about fork does not apply.
             warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
             warnings.filterwarnings("ignore", category=FutureWarning)
             ray.init(**options)
@@ -136,10 +136,10 @@ def _connect(ray: Any, address: str | None) -> None:
 
 
 def _on_worker(job: str, path: str, records: str, cpus: int) -> list[Any]:
-    """Runs on a worker; arguments and results are text, so that nothing of ours is pickled."""
+    """Runs on a worker; arguments and results are text, so that no objects of ours are pickled."""
     import jax
 
-    with contextlib.suppress(RuntimeError):  # a worker that is used again keeps its devices
+    with contextlib.suppress(RuntimeError):  # a reused worker keeps its devices
         jax.config.update("jax_num_cpu_devices", cpus)
     folder = GridFolder(pathlib.Path(path), pathlib.Path(records))
     if folder.asked_to_stop():
@@ -155,7 +155,7 @@ def _on_worker(job: str, path: str, records: str, cpus: int) -> list[Any]:
 
 
 def _from_json(values: Any) -> Job:
-    """A job back from JSON: a group of a sweep says all, a cell says where in its study it is found."""
+    """A job from JSON: a sweep's group is stored completely, a cell by its name in its study."""
     if "study" not in values:
         return Group.from_json(values)
     from lantm.grids.request import Request
@@ -169,7 +169,7 @@ def _from_json(values: Any) -> Job:
 def _outcome(ray: Any, reference: Any, job: Job, folder: GridFolder) -> Event:
     try:
         state, epoch, message, warnings = ray.get(reference)
-    except ray.exceptions.RayError as error:  # its worker died once too often
+    except ray.exceptions.RayError as error:  # no retries are left
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = f"its Ray worker died {RETRIES + 1} times: {lines[0]}"
         folder.note_failure(job.run_name, reason)

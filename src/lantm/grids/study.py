@@ -1,6 +1,6 @@
 """`Study`: a named function from a `Request` to its cells.
 
-A study of one's own is a `Study` in `STUDIES` (`lantm.grids.studies`), a function from a `Request` to its cells.
+Your own study is a `Study` in `STUDIES` (`lantm.grids.studies`).
 """
 
 import dataclasses
@@ -20,23 +20,23 @@ from lantm.training import Row
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """A table of the paper."""
+    """A named table of cells."""
 
     name: str
     summary: str
     """One line for the help."""
     cells: Callable[[Request], Sequence[Cell]]
-    """All cells, for the requested recipe, seeds, epochs, scales and problems."""
+    """Returns all cells, for the requested recipe, seeds, epochs, scales and problems."""
     columns: tuple[str, ...] = ()
     """Columns of its printed table besides task, model, scale and scores."""
     table: Callable[[Sequence[Row], str, Sequence[str]], RenderableType] = comparison_table
-    """Makes its printed table, from rows, a title and these columns."""
+    """Creates the printed table from rows, a title and these columns."""
 
     def selected(self, request: Request, command: str = "") -> list[Cell]:
-        """The requested cells; a name that selects none is a `LantmError`.
+        """The requested cells; raises a `LantmError` for a name that selects none.
 
-        Names of one kind of label are alternatives. If there are names of several kinds, such as a task and a
-        variation, a cell has to match all kinds.
+        Names of one kind of label are alternatives. With names of several kinds, such as a task and a variation, a cell
+        has to match all kinds.
         """
         cells = [dataclasses.replace(cell, study=self.name, command=command) for cell in self.cells(request)]
         models, others = labels_of(cells)
@@ -59,7 +59,7 @@ def labels_of(cells: Sequence[Cell]) -> tuple[list[str], dict[str, list[str]]]:
 
 
 def from_zoo(cells: Sequence[Cell]) -> tuple[list[dict[str, Any]], list[Cell]]:
-    """The results of the machines that ship with the package, without training; and the cells that have none."""
+    """The results of the zoo's machines, without training; and the cells that have no machine."""
     found, without = [], []
     for cell in cells:
         if (path := zoo.find(cell.machine_name)) is None or path.stem != cell.machine_name:
@@ -70,7 +70,7 @@ def from_zoo(cells: Sequence[Cell]) -> tuple[list[dict[str, Any]], list[Cell]]:
 
 
 def check_names(flag: str, asked: Sequence[str], known: Sequence[str], study: str) -> None:
-    """Raises a `LantmError` if a name that was asked for is not known."""
+    """Raises a `LantmError` for a requested name that is unknown."""
     for name in asked:
         if name not in known:
-            raise LantmError(f"--{flag} {name} chooses nothing of {study}: known are {', '.join(known)}")
+            raise LantmError(f"--{flag} {name} selects nothing in {study}: known are {', '.join(known)}")

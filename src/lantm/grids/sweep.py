@@ -2,11 +2,11 @@
 
     seeds = 8                     # 0 to 7, or a list of seeds
     scales = [1, 2, 4]            # scored at these multiples of the training lengths
-    hard = true                   # on hard problems too
-    problems = 3200               # on this many fresh problems each
-    pack = 32                     # at most this many machines share a program
+    hard = true                   # also on hard problems
+    problems = 3200               # on this many fresh problems per score
+    pack = 32                     # at most this many machines per program
 
-    [experiment]                  # what all points have in common: flags of `lantm train`
+    [experiment]                  # settings of all points: flags of `lantm train`
     recipe = "robust"
     epochs = 500
 
@@ -15,7 +15,7 @@
     geometry = ["translation", "disk"]
     learning_rate = [0.005, 0.01, 0.02]
 
-Several grids, as `[[grid]]`, are put together; each may have `seeds` of its own.
+Several grids, as `[[grid]]`, are combined; each may have its own `seeds`.
 """
 
 import dataclasses
@@ -41,28 +41,28 @@ from lantm.tasks import Source, Task
 from lantm.training import Experiment
 
 MOST_POINTS = 100_000
-_POINT = {"seeds": 1, "first_seed": 0, "recorded_seeds": 0}  # a point is one seed, and nobody looks at its training
+_POINT = {"seeds": 1, "first_seed": 0, "recorded_seeds": 0}  # a point has one seed and is not recorded
 LARGEST_FILE = 1_000_000  # bytes
 
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """What a sweep file says."""
+    """The contents of a sweep file."""
 
     experiment: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """What all points have in common, by the names of `lantm train`'s flags."""
+    """Settings of all points, by the names of `lantm train`'s flags."""
     grid: tuple[dict[str, Any], ...] = ()
-    """Choices by the same names; every combination is a point."""
+    """Lists of choices by the same names; every combination is a point."""
     seeds: int | tuple[int, ...] = 8
-    """How many seeds, from 0 on, or a list of them."""
+    """The number of seeds, counted from 0, or a list of seeds."""
     scales: tuple[int, ...] = (1, 2)
-    """Multiples of the training lengths to score at."""
+    """Scales to score at, as multiples of the training lengths."""
     hard: bool = False
-    """Score hard problems too."""
+    """Score on hard problems too."""
     problems: int = 3200
-    """Fresh problems for each score."""
+    """Fresh problems per score."""
     pack: int = 32
-    """The largest number of machines that share a program."""
+    """The maximum number of machines per program."""
 
     def __post_init__(self) -> None:
         check_problems(self.problems)
@@ -75,7 +75,7 @@ class Sweep:
 
     @classmethod
     def from_json(cls, values: Any, trust: Trust = False) -> "Sweep":
-        """A sweep from the contents of its file; anything that does not fit is a `LantmError` that names it.
+        """A sweep from the contents of its file; raises a `LantmError` that names the invalid field.
 
         A name of the form `module:Name` is refused unless it is trusted.
         """
@@ -89,16 +89,16 @@ class Sweep:
         return sweep
 
     def to_json(self) -> dict[str, Any]:
-        """Its contents as plain JSON values."""
+        """The contents as JSON values."""
         return dataclasses.asdict(self)
 
     @property
     def varied(self) -> list[str]:
-        """The fields that are in a grid, in their order."""
+        """The fields that occur in a grid, in order."""
         return [name for name in dict.fromkeys(itertools.chain(*self.grid)) if name != "seeds"]
 
     def points(self) -> list[Point]:
-        """Every point once; errors name the combination that they occur in."""
+        """Every point once; errors name the combination in which they occur."""
         grids = [_choices(grid) for grid in self.grid or ({},)]
         seeds = [_seeds(grid.get("seeds", self.seeds)) for grid in self.grid or ({},)]
         total = sum(math.prod(map(len, grid.values())) * len(chosen) for grid, chosen in zip(grids, seeds, strict=True))
@@ -114,7 +114,7 @@ class Sweep:
         return list(found)
 
     def _combinations(self, grid: Mapping[str, Sequence[Any]]) -> Iterator[Experiment]:
-        """An experiment of one seed for every combination of choices."""
+        """An experiment with one seed for every combination of choices."""
         for combination in itertools.product(*grid.values()):
             choice = dict(zip(grid, combination, strict=True))
             try:
@@ -127,16 +127,16 @@ class Sweep:
 
 
 def read_sweep(path: pathlib.Path, trust: Trust = False) -> Sweep:
-    """The sweep in a TOML or JSON file, by its ending."""
+    """Reads a TOML or JSON file, by its suffix."""
     if path.suffix not in (".toml", ".json"):
         raise LantmError(f"{path} is not a sweep file: its name has to end in .toml or .json")
     try:
         check_file(path, LARGEST_FILE)
         text = path.read_text(encoding="utf-8")
-        # TOML's dates, which JSON does not have, are not a value of any setting.
+        # TOML's dates, which JSON does not have, are not valid for any setting.
         values = json.loads(text) if path.suffix == ".json" else json.loads(json.dumps(tomllib.loads(text)))
     except FileNotFoundError as error:
-        raise LantmError(f"there is no file {path}: lantm sweep --help shows what to write into one") from error
+        raise LantmError(f"there is no file {path}: lantm sweep --help shows an example file") from error
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise LantmError(f"{path} cannot be read: {error}") from error
     return Sweep.from_json(values, trust)
@@ -155,7 +155,7 @@ def _seeds(value: Any) -> Sequence[int]:
         return range(value)
     if isinstance(value, list | tuple) and value and all(_is_seed(seed) for seed in value):
         return list(dict.fromkeys(value))
-    raise LantmError(f"seeds is {_short(value)}: give how many (1 to {MOST_POINTS:,}), or a list of whole numbers")
+    raise LantmError(f"seeds is {_short(value)}: give a number (1 to {MOST_POINTS:,}), or a list of whole numbers")
 
 
 def _is_seed(value: Any) -> bool:
@@ -167,7 +167,7 @@ def _experiment(settings: Mapping[str, Any]) -> Experiment:
     for name in _POINT:
         if name in settings:
             raise LantmError(
-                f"a sweep has no setting {name!r}: every point has one seed, from the sweep's own seeds, and is not "
+                f"a sweep has no setting {name!r}: points have one seed, from the sweep's own seeds, and are not "
                 "recorded"
             )
     return make_experiment({**settings, **_POINT})
@@ -189,7 +189,7 @@ def _check(experiment: Experiment, scales: Sequence[int]) -> None:
 
 @functools.cache
 def _source(experiment: Experiment) -> Source:
-    """What is learnt; a text is read once."""
+    """The source of an experiment; cached, so that a text is read only once."""
     return experiment.source()
 
 

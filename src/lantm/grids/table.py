@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def labels_of_tests(sweep: Sweep, points: Sequence[Point]) -> dict[str, tuple[str, ...]]:
-    """The tests that points are scored on (scales of tasks, parts of texts), with the names of their figures."""
+    """The tests that points are scored on (scales of tasks, parts of texts), with the names of their scores."""
     texts = {point.experiment.reads_text for point in points}
     tests: dict[str, tuple[str, ...]] = {}
     if False in texts:
@@ -33,7 +33,7 @@ def labels_of_tests(sweep: Sweep, points: Sequence[Point]) -> dict[str, tuple[st
 
 
 def point_rows(sweep: Sweep, points: Sequence[Point], folder: GridFolder) -> list[Row]:
-    """A flat row per point: what it is, whether it is done, its figures in every test."""
+    """One flat row per point: its labels, whether it is done, and its scores in every test."""
     tests = labels_of_tests(sweep, points)
     return [_row(point, labels(sweep, point), point_record(folder, point), tests) for point in points]
 
@@ -45,8 +45,8 @@ def labels(sweep: Sweep, point: Point) -> Row:
 
 
 def summary_rows(sweep: Sweep, rows: Sequence[Row], tests: dict[str, tuple[str, ...]]) -> list[Row]:
-    """A row per combination, over its seeds: how many are done, and in every test the best, the median, and how many
-    solve the task."""
+    """One row per combination, over its seeds: how many are done, and per test the best, the median, and how many solve
+    the task."""
     names = ("task", "model", *(name for name in sweep.varied if name not in ("task", "model")))
     together: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -81,7 +81,7 @@ def write_parquet(path: pathlib.Path, rows: Sequence[Row]) -> None:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise LantmError("Parquet needs PyArrow: pip install pyarrow, or take --csv") from error
+        raise LantmError("Parquet needs PyArrow: pip install pyarrow, or use --csv") from error
     written = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), written)
     write_whole(path, written.getvalue())
@@ -99,5 +99,5 @@ def _row(point: Point, named: Row, record: Record | None, tests: dict[str, tuple
 
 
 def _plain(value: Any) -> Any:
-    """A value that fits a cell of a table."""
+    """A value that fits a table cell."""
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value

@@ -1,46 +1,53 @@
 """Chooses the implementation of the recurrence: compiled kernels for GPU or CPU, JAX loops, or `lax.scan`.
 
-JAX's default device and default precision are read here while a function is traced. Both are part of the key of a
-compiled function: JAX traces again where they change. An array that is committed to another device than the default
-one is not noticed; name the backend then, or set `jax.default_device`.
+JAX's default device and default precision are read here while a function is traced. Both are part of the cache key of a
+compiled function, so JAX traces again when they change. An array committed to another than the default device is not
+noticed; in that case name the backend, or set `jax.default_device`.
 """
 
 import dataclasses
 import warnings
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 
 from lantm.devices import current_device
-from lantm.errors import LantmError, SlowerWarning
+from lantm.errors import LantmError, SlowerWarning, meant
 from lantm.geometry import Disk, Geometry, Hyperbolic, RigidMotion, Rotation, ScalingRotation, Sphere, Translation
 from lantm.machine.access import Access
 from lantm.machine.compilers import missing_compiler, no_c_compiler
 from lantm.machine.weighting import InvNorm, SoftMax, Weighting
 
 Backend = Literal["auto", "loops", "kernel", "scan", "emulated"]
-"""`auto` takes the kernels wherever they serve and the loops elsewhere, and `kernel` fails where they do not serve.
-`scan` is a plain `lax.scan`: slow, with memory by the square of the time, but its gradient can be differentiated again.
-`emulated` runs a GPU's kernels on a CPU, thread by thread and slowly: for tests."""
+"""`auto` uses the kernels if they support the machine and the device, otherwise the loops; `kernel` raises an error
+instead. `scan` is plain `lax.scan`: slow, with memory quadratic in time, but twice differentiable. `emulated` runs the
+GPU kernels on a CPU, slowly, for tests."""
+
+
+def check_backend(backend: str) -> None:
+    """Refuses a name that is no `Backend`."""
+    known = get_args(Backend)
+    if backend not in known:
+        raise LantmError(f"there is no backend {backend!r}: {meant(backend, known)}")
 
 
 class Kernels(NamedTuple):
-    """Which kernels, and how they are compiled."""
+    """The kind of kernels, and how they are compiled."""
 
-    place: Literal["gpu", "cpu", "emulated"]  # emulated are those for a GPU
+    place: Literal["gpu", "cpu", "emulated"]  # emulated: the GPU kernels
     full_precision: bool = True  # of matrix products; otherwise TF32, JAX's default on a GPU
 
 
 @dataclasses.dataclass(frozen=True)
 class Served:
-    """The machines that the kernels serve; sizes have no limits on a CPU."""
+    """The machines that the kernels support; on a CPU, sizes are unlimited."""
 
     geometries: tuple[type[Geometry], ...]
     weightings: tuple[type[Weighting], ...]
     key_size: int
-    """The largest number of coordinates of a key; the following are largest numbers too."""
+    """The maximum number of coordinates of a key; the following fields are maxima too."""
     read_heads: int
     write_heads: int
     cells: int
@@ -56,18 +63,18 @@ SERVED = Served(
     cells=128,
     memory_width=128,
 )
-"""Machines that `python -m benchmarks.kernel_parity` compares with the loops on a GPU: results/kernel-parity.json."""
+"""Machines for which `python -m benchmarks.kernel_parity` compares kernels and loops (results/kernel-parity.json)."""
 
-# Names of `jax.default_matmul_precision` under which JAX itself rounds to TF32 or less on a GPU.
+# Values of `jax.default_matmul_precision` for which JAX itself rounds to TF32 or less on a GPU.
 _ROUNDED = (None, "default", "high", "bfloat16", "tensorfloat32", "TF32_TF32_F32")
 
 
 def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> Kernels | None:
-    """How to compile the kernels for a machine, or None if the loops are to run it."""
+    """How to compile the kernels for a machine, or None if the loops are used."""
     if backend == "loops":
         return None
     if backend == "emulated":
-        return Kernels("emulated", full_precision=False)  # nothing is rounded there
+        return Kernels("emulated", full_precision=False)  # the emulation does not round
     device = current_device().platform
     reason = unserved_device() or (
         _unserved_parts(access) if device == "cpu" else _unserved_machine(access, cells, dtype)
@@ -75,7 +82,7 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
     if reason is None and device == "cpu":
         return Kernels("cpu")
     if reason is None:
-        config: Any = jax.config  # its fields have types from JAX 0.12 on only
+        config: Any = jax.config  # its fields have types only from JAX 0.12 on
         return Kernels("gpu", full_precision=config.jax_default_matmul_precision not in _ROUNDED)
     if backend == "kernel":
         raise LantmError(f"the kernels cannot run this machine: {reason}; use the backend 'auto' or 'loops'")
@@ -85,12 +92,12 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
 
 
 def cpu_kernels() -> bool:
-    """Whether computations run on a CPU by default, and compiled code can do them."""
+    """Whether the default device is a CPU with a C++ compiler."""
     return current_device().platform == "cpu" and no_c_compiler() is None
 
 
 def unserved_device() -> str | None:
-    """Why the kernels cannot run on JAX's default device: a CPU, or a GPU of NVIDIA's of 2020 or later."""
+    """Why the kernels cannot run on JAX's default device; they need a CPU, or an NVIDIA GPU of 2020 or later."""
     device = current_device()
     if device.platform == "cpu":
         return no_c_compiler()
@@ -98,7 +105,7 @@ def unserved_device() -> str | None:
         return f"they run on CPUs and GPUs, and JAX's default device is a {device.platform.upper()}"
     try:
         new_enough = float(getattr(device, "compute_capability", "none")) >= 8
-    except ValueError:  # other makers name their chips otherwise
+    except ValueError:  # GPUs of other makers have other names
         new_enough = False
     if not new_enough:
         return "they need an NVIDIA GPU of compute capability 8.0 or later"
@@ -106,7 +113,7 @@ def unserved_device() -> str | None:
 
 
 def _unserved_parts(access: Access) -> str | None:
-    """Why the kernels cannot run such a machine anywhere."""
+    """Why the kernels do not support a machine on any device."""
     for kind, part, served in (
         ("geometry", access.geometry, SERVED.geometries),
         ("weighting", access.weighting, SERVED.weightings),
@@ -117,7 +124,7 @@ def _unserved_parts(access: Access) -> str | None:
 
 
 def _unserved_machine(access: Access, cells: int, dtype: Any) -> str | None:
-    """Why the kernels cannot run such a machine on any GPU."""
+    """Why the kernels do not support a machine on GPUs."""
     if reason := _unserved_parts(access):
         return reason
     for name, size, largest in (
@@ -128,7 +135,7 @@ def _unserved_machine(access: Access, cells: int, dtype: Any) -> str | None:
         ("numbers in a memory vector", access.memory_width, SERVED.memory_width),
     ):
         if size > largest:
-            return f"they are for up to {largest} {name}, and there are {size}"
+            return f"they support up to {largest} {name}, and there are {size}"
     if dtype != jnp.float32:
         return f"they compute in float32, not in {jnp.dtype(dtype)}"
     return None

@@ -15,7 +15,7 @@ from lantm.machine.state import Machinery, Pulled, Schedule, State, Weights
 def unpack(machinery: Machinery, saved: Saved, schedule: Schedule) -> tuple[State, Float[Array, "time batch emission"]]:
     """The states before and after every step, and the emissions; zeros after the last step."""
     if machinery.kernels is not None and machinery.kernels.place == "cpu":
-        # Rows after the last step are anything there, but for hidden states. What nobody asks for is not computed.
+        # Except for hidden states, rows after the last step are uninitialised. Unused results are not computed.
         run = jnp.arange(saved.hidden.shape[0]) <= schedule.steps
 
         def cleared(rows: Array, first: int) -> Array:
@@ -30,7 +30,7 @@ def unpack(machinery: Machinery, saved: Saved, schedule: Schedule) -> tuple[Stat
 
 
 def as_loops_save(machinery: Machinery, saved: Saved, schedule: Schedule) -> by_loops.Saved:
-    """The same as the loops of `lantm.machine.by_loops` save it."""
+    """The saved arrays in the format of `lantm.machine.by_loops`."""
     time, batch = saved.gates.shape[:2]
     states, emissions = unpack(machinery, saved, schedule)
     emissions = jnp.concatenate([jnp.zeros_like(emissions[:1]), emissions])
@@ -53,7 +53,7 @@ def forward(
     window: Window,
     schedule: Schedule,
 ) -> tuple[Saved, Memory]:
-    """All steps of all problems."""
+    """Runs all steps of all problems."""
     begin = (start.reading, *start.controller, *start.position)
     return kernel.forward(machinery, weights, inputs, begin, memory, *_numbers(machinery, window, schedule))
 
@@ -67,9 +67,9 @@ def backward(
     schedule: Schedule,
     d_hidden: Float[Array, "time batch cells"],
 ) -> Pulled:
-    """The cotangents of what `forward` was given, from those of all hidden states; all but the weights'.
+    """The cotangents of the arguments of `forward`, except the weights, from those of all hidden states.
 
-    Rows of emissions are those of `saved.hidden`: there is one more than there are steps, so that neither is cut.
+    Emissions have as many rows as `saved.hidden`, one more than steps, so that neither has to be cut.
     """
     numbers = _numbers(machinery, window, schedule)
     found = kernel.backward(machinery, weights, saved, memory, *numbers, d_hidden)
@@ -82,9 +82,9 @@ def backward(
 
 
 def weights_gradient(machinery: Machinery, saved: Saved, pulled: Pulled, schedule: Schedule) -> Weights:
-    """The gradients of the weights, from what `backward` found: its emissions have a row more, of zeros, in front."""
+    """The gradients of the weights, from the result of `backward`, whose emissions begin with a row of zeros."""
     if machinery.kernels is None or machinery.kernels.place != "cpu":
-        # Rows of hidden states and emissions agree: cutting off the first would copy them.
+        # Hidden states and emissions have the same number of rows: slicing one of them would copy it.
         before = jnp.concatenate([saved.reading[:-1], saved.hidden[:-1]], axis=-1)
         return state.weights_gradient(before, saved.hidden, pulled.preactivations, pulled.emissions)
     steps = schedule.steps

@@ -1,7 +1,7 @@
 """The recurrence by JAX loops with a dynamic number of steps: forward and backward pass of every step.
 
-The backward pass replays each step against the final memory, seen through that step's window, and carries the
-cotangent of the memory backwards (`lantm.machine.recurrence` says why that is enough).
+The backward pass replays each step against the final memory, seen through that step's window, and propagates the
+cotangent of the memory backwards (`lantm.machine.recurrence` explains why this suffices).
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 def take_step(machinery: Machinery, weights: Weights, given: Float[Array, "batch four_cells"], state: State) -> Step:
-    """The controller's step and the heads' (docs/machine.md, "One step"): all but the memory."""
+    """The controller's step and the heads' moves (docs/machine.md, "One step"), without the memory."""
     preactivation = given + jnp.concatenate([state.reading, state.controller.hidden], axis=-1) @ weights.recurrent
     controller, gates = lstm_cell(preactivation, state.controller.cell, machinery.cell)
     emission = controller.hidden @ weights.heads + weights.heads_bias
@@ -41,21 +41,21 @@ def take_step(machinery: Machinery, weights: Weights, given: Float[Array, "batch
 def interpret(
     access: Access, emission: Float[Array, "batch emission"], before: Position
 ) -> tuple[Position, Memory, Float[Array, "batch read_heads"] | None]:
-    """Where an emission moves the heads, what it writes, and its temperatures."""
+    """The new positions, the written memory and the temperatures for an emission."""
     understood = access.understand(emission)
     position = access.move(understood, before)
     return position, access.written(understood, position), understood.temperatures
 
 
 class Saved(NamedTuple):
-    """What the forward pass leaves for the backward pass."""
+    """The arrays that the forward pass saves for the backward pass."""
 
-    rows: Float[Array, "rows batch packed"]  # row t is the state before step t, with the emission that led to it
+    rows: Float[Array, "rows batch packed"]  # row t: the state before step t, and the emission of step t - 1
     gates: Float[Array, "time batch four_cells"]
 
 
 def _pack(state: State, emission: Array) -> Float[Array, "batch packed"]:
-    """A step's small state and emission as one row, so that a step saves one slice, not six."""
+    """A step's small state and emission as one row, so that a step saves one slice instead of six."""
     leaves = [*jax.tree.leaves(state), emission]
     return jnp.concatenate([leaf.reshape(leaf.shape[0], -1) for leaf in leaves], axis=-1)
 
@@ -63,7 +63,7 @@ def _pack(state: State, emission: Array) -> Float[Array, "batch packed"]:
 def unpack(
     like: State, packed: Float[Array, "*time batch packed"]
 ) -> tuple[State, Float[Array, "*time batch emission"]]:
-    """States of the shapes of `like`, and emissions, from packed rows."""
+    """States with the shapes of `like`, and emissions, from packed rows."""
     leaves, structure = jax.tree.flatten(like)
     found, begin = [], 0
     for leaf in leaves:
@@ -82,7 +82,7 @@ def forward(
     window: Window,
     schedule: Schedule,
 ) -> tuple[Saved, Memory]:
-    """All steps of all problems."""
+    """Runs all steps of all problems."""
     access = machinery.access
     time, batch, preactivations = inputs.shape
     limit = machinery.limit(window, schedule)
@@ -110,7 +110,7 @@ def forward(
     state, rows, gates, memory = loop(0, turn, input_step, (start, rows, gates, memory))
 
     def answer_step(t: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
-        # Nothing is written while answering: here the memory is a constant of the loop.
+        # Nothing is written during the answer, so the memory is a loop constant.
         state, rows, gates = carry
         return read(t, take_step(machinery, weights, get_row(inputs, t), state), memory, rows, gates)
 
@@ -128,16 +128,16 @@ def backward(
     schedule: Schedule,
     cotangent: Path,
 ) -> Pulled:
-    """The cotangents of what `forward` was given, from those of the path; all but the weights'."""
+    """The cotangents of the arguments of `forward`, except the weights, from those of the path."""
     access, (rows, gates) = machinery.access, saved
     reading_size = start.reading.shape[-1]
     limit = machinery.limit(window, schedule)
     slots = memory.strengths.shape[1]
-    # Transposed here, and not within the products of every step, where the compiler would put it.
+    # Transposed here; otherwise the compiler would transpose them in every step.
     recurrent, heads = lax.optimization_barrier((weights.recurrent.T, weights.heads.T))
 
     def read_back(t: Array, d_state: State, d_memory: Memory) -> tuple[State, State, State, Memory, Any]:
-        """From the state after step t back through its reading."""
+        """Backward through the reading of step t."""
         d_state = jax.tree.map(lambda d, rows: d + get_row(rows, t), d_state, cotangent.states)
         d_emission = get_row(cotangent.emissions, t)
         before, _ = unpack(start, get_row(rows, t))
@@ -164,7 +164,7 @@ def backward(
     def control_back(
         t: Array, before: State, after: State, d_state: State, d_emission: Array, d_position: Position
     ) -> tuple[State, Array]:
-        """Back through the controller, to the state before step t."""
+        """Backward through the controller, to the state before step t."""
         d_hidden = d_state.controller.hidden + d_emission @ heads
         d_preactivation, d_cell = lstm_cell_backward(
             get_row(gates, t),

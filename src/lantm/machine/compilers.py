@@ -1,7 +1,7 @@
 """Compiles kernel sources at run time: C++ with the system's compiler, CUDA with NVRTC (part of `jax[cuda]`).
 
-What is compiled is kept in a folder that nobody but the user can write to (`lantm.program_cache`), or where there is
-none, in one that only this process knows: nothing is ever executed that somebody else may have put there.
+Results are cached in a folder that only the user can write to (`lantm.program_cache`), or else in a temporary folder of
+this process, so no code placed there by others is executed.
 """
 
 import atexit
@@ -27,10 +27,10 @@ from lantm.files import write_whole
 from lantm.program_cache import own_folder
 
 LAUNCH, RUN_ON_CPU, EMULATE = "lantm_launch", "lantm_run_on_cpu", "lantm_emulate"
-"""The names under which XLA knows how kernels are started: on a GPU, on a CPU, and emulated on a CPU."""
+"""The XLA custom call targets that start kernels: on a GPU, on a CPU, and emulated on a CPU."""
 _LAUNCHER_LOCK = threading.Lock()
 _LIBRARY_LOCKS: dict[str, threading.Lock] = {}
-# With the vectors that this processor has; no formula asks for an error number or a trap.
+# With this processor's vector instructions; the formulas use neither errno nor floating point traps.
 _NATIVE = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
 _FAST = ("-O3", "-fopenmp-simd", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", _NATIVE)
 
@@ -40,13 +40,14 @@ def _folder() -> pathlib.Path:
     kept = own_folder("kernels")
     if kept is not None:
         return kept
-    folder = tempfile.mkdtemp(prefix="lantm-kernels-")  # readable and writable for its owner alone
+    folder = tempfile.mkdtemp(prefix="lantm-kernels-")  # accessible only by its owner
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return pathlib.Path(folder)
 
 
 def c_compiler() -> str | None:
-    """The command of this machine's C++ compiler: what the environment variable CXX says, or none if that is empty."""
+    """The command of the C++ compiler: the environment variable CXX if set (none if it is empty), otherwise the
+    usual."""
     chosen = os.environ.get("CXX")
     names = ("c++", "g++", "clang++") if chosen is None else (chosen,)
     return next((name for name in names if name.strip() and shutil.which(shlex.split(name)[0])), None)
@@ -54,7 +55,7 @@ def c_compiler() -> str | None:
 
 @lru_cache
 def find_nvrtc() -> str | None:
-    """NVIDIA's compiler as a library: of JAX's packages, or of a CUDA toolkit."""
+    """The path of the NVRTC library, from JAX's packages or a CUDA toolkit."""
     places = []
     spec = importlib.util.find_spec("nvidia")
     for root in spec.submodule_search_locations or [] if spec else []:
@@ -74,9 +75,9 @@ def find_nvrtc() -> str | None:
 
 @lru_cache
 def no_c_compiler() -> str | None:
-    """Why kernels cannot be compiled for a CPU here."""
+    """Why kernels cannot be compiled for a CPU here, if so."""
     try:
-        shared_library("", *_FAST)  # not every compiler knows these options on every processor
+        shared_library("", *_FAST)  # not every compiler supports these options on every processor
         _launcher()
     except (LantmError, OSError) as error:
         return str(error)
@@ -85,32 +86,33 @@ def no_c_compiler() -> str | None:
 
 @lru_cache
 def missing_compiler() -> str | None:
-    """Why kernels cannot be compiled for a GPU here."""
+    """Why kernels cannot be compiled for a GPU here, if so."""
     if c_compiler() is not None and find_nvrtc() is None:
         return "NVIDIA's compiler NVRTC was not found: pip install 'jax[cuda13]', or cuda12, brings it"
     return no_c_compiler()
 
 
 def shared_library(text: str, *options: str) -> ctypes.CDLL:
-    """C++ compiled and loaded."""
+    """Compiles C++ and loads it."""
     compiler = c_compiler()
     if compiler is None:
         raise LantmError("there is no C++ compiler: install one, such as g++")
     options = (*options, *shlex.split(os.environ.get("CXXFLAGS", "")))
     library = _folder() / f"{_digest(' '.join([compiler, *options, text]))}.so"
-    with _LIBRARY_LOCKS.setdefault(library.name, threading.Lock()):  # a second thread waits for what the first compiles
+    with _LIBRARY_LOCKS.setdefault(library.name, threading.Lock()):  # each library is compiled by one thread only
         if not library.exists():
             write_whole(library, _compiled_by(compiler, options, text))
         return ctypes.CDLL(str(library))
 
 
 def _compiled_by(compiler: str, options: Sequence[str], text: str) -> bytes:
-    """C++ as a shared library."""
+    """Compiles C++ to a shared library."""
     with tempfile.TemporaryDirectory(prefix="lantm-") as work:
         source, made = pathlib.Path(work, "kernel.cc"), pathlib.Path(work, "kernel.so")
         source.write_text(text)
         command = [*shlex.split(compiler), "-std=c++17", "-shared", "-fPIC", *options, str(source), "-o", str(made)]
-        ended = subprocess.run(command, capture_output=True, text=True)
+        # In a process group of its own: Ctrl-C in a terminal is for this process, not for the compiler.
+        ended = subprocess.run(command, capture_output=True, text=True, process_group=0)
         if ended.returncode or not made.exists():
             said = next((line for line in ended.stderr.splitlines() if "error" in line), ended.stderr.strip())
             remedy = "name another compiler in the environment variable CXX, or none: CXX="
@@ -119,7 +121,7 @@ def _compiled_by(compiler: str, options: Sequence[str], text: str) -> bytes:
 
 
 def _launcher() -> ctypes.CDLL:
-    """The handlers that start kernels, made known to JAX."""
+    """The library of XLA handlers that start kernels, registered with JAX."""
     with _LAUNCHER_LOCK:
         return _launcher_once()
 
@@ -127,7 +129,7 @@ def _launcher() -> ctypes.CDLL:
 @lru_cache
 def _launcher_once() -> ctypes.CDLL:
     source = (pathlib.Path(__file__).parent / "kernel" / "source" / "launch.cc").read_text()
-    # By its version too: the headers of another JAX may differ.
+    # The JAX version is part of the options, since its headers may differ.
     library = shared_library(source, "-O0", f"-DJAX_IS_{jax.__version_info__[1]}", f"-I{jax.ffi.include_dir()}", "-ldl")
     load, launch = (jax.ffi.pycapsule(getattr(library, name)) for name in ("lantm_load", LAUNCH))
     jax.ffi.register_ffi_target(LAUNCH, {"initialize": load, "execute": launch}, platform="CUDA")
@@ -141,7 +143,7 @@ def _launcher_once() -> ctypes.CDLL:
 
 @lru_cache
 def registered(text: str, architecture: str) -> str:
-    """The name under which a kernel can be started, after it was compiled for chips such as sm_90."""
+    """Compiles a kernel for a GPU architecture such as sm_90, and returns the name by which it is called."""
     name = _digest(f"{find_nvrtc()} {architecture} {text}")
     kept = _folder() / f"{name}.cubin"
     if not kept.exists():
@@ -153,7 +155,7 @@ def registered(text: str, architecture: str) -> str:
 
 @lru_cache
 def registered_on_cpu(text: str) -> str:
-    """The name under which a kernel can be run on a CPU."""
+    """Compiles a kernel for the CPU, and returns the name by which it is called."""
     name = _digest(text)
     library = shared_library(text, *_FAST)
     _launcher().lantm_register_on_cpu(name.encode(), ctypes.cast(library.run_piece, ctypes.c_void_p))
@@ -162,7 +164,7 @@ def registered_on_cpu(text: str) -> str:
 
 @lru_cache
 def registered_emulation(text: str) -> str:
-    """The name under which a kernel can be emulated."""
+    """Compiles a kernel for emulation, and returns the name by which it is called."""
     name = _digest(text)
     emulator = shared_library(text, "-O1", "-fno-strict-aliasing").emulate
     _launcher().lantm_register_emulated(name.encode(), ctypes.cast(emulator, ctypes.c_void_p))
@@ -174,7 +176,7 @@ def _digest(text: str) -> str:
 
 
 def compiled(text: str, architecture: str) -> bytes:
-    """The machine code of a kernel, by NVRTC, which needs no GPU."""
+    """The machine code of a kernel, compiled by NVRTC, which needs no GPU."""
     nvrtc = ctypes.CDLL(find_nvrtc())
     program = ctypes.c_void_p()
 

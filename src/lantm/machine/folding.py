@@ -1,7 +1,7 @@
 """A batching rule: `vmap` of a function of batches becomes one call with a larger batch.
 
-`jax.vmap` over a function of a batch maps every operation in it. Where the weights are not mapped, the mapped axis is
-just more of the batch: one long batch runs faster, and only a batch of many problems fills the blocks of a GPU kernel.
+`jax.vmap` adds an axis to every operation. If the weights are not mapped, the mapped axis can be merged into the batch:
+one large batch runs faster, and only a large batch fills the blocks of a GPU kernel.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,16 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array
 
 SHARED = -1
-"""In the place of a batch axis: the whole batch shares it."""
+"""Used instead of a batch axis for arrays shared by the whole batch."""
 
 
 def foldable(function: Callable[..., Any], in_axes: tuple[Any, ...], out_axes: Any) -> Callable[..., Any]:
-    """`function`, with a batching rule that folds the mapped axis into the batch axis of all its arrays.
+    """`function`, with a batching rule that merges the mapped axis into the batch axis of all arrays.
 
-    `in_axes` and `out_axes` say where the batch axes are, as prefixes of the arguments and of the result. Where
-    something shared is mapped, as weights are when models are mapped over, there is one batch for each, and the rule is
-    that of plain `jax.vmap`.
+    `in_axes` and `out_axes` are the batch axes, as prefixes of the arguments and of the result. If a shared argument is
+    mapped, as weights are for several models, the rule is that of plain `jax.vmap`.
     """
-    function = jax.jit(function, inline=True)  # it is traced once, also where the rule maps over it
+    function = jax.jit(function, inline=True)  # traced once, even if the rule maps over it
     folding = custom_vmap(function)
 
     @folding.def_vmap
@@ -42,7 +41,7 @@ def foldable(function: Callable[..., Any], in_axes: tuple[Any, ...], out_axes: A
 
 
 def fold(size: int, axis: int, is_mapped: bool, array: Array) -> Array:
-    """The mapped axis, which is first, joined with the batch axis, which is at `axis` of each example."""
+    """Merges the mapped axis, which is first, into the batch axis, which is `axis` of each example."""
     if axis == SHARED:
         return array
     array = array if is_mapped else jnp.broadcast_to(array, (size, *array.shape))
@@ -51,7 +50,7 @@ def fold(size: int, axis: int, is_mapped: bool, array: Array) -> Array:
 
 
 def _unfold(size: int, axis: int, array: Array) -> Array:
-    """What `fold` has joined, taken apart."""
+    """Undoes `fold`."""
     if axis == SHARED:
         return array
     parted = array.reshape(*array.shape[:axis], size, array.shape[axis] // size, *array.shape[axis + 1 :])

@@ -6,11 +6,11 @@ from jaxtyping import Array, Float
 
 
 def opened(raw: Float[Array, "*any"], overshoot: float = 0.0) -> Float[Array, "*any"]:
-    """How far a gate is open: a sigmoid, stretched by the overshoot at both ends and cut off at 0 and 1.
+    """The value of a gate: a sigmoid, stretched by the overshoot at both ends and clipped to 0 and 1.
 
-    A sigmoid never quite closes. What leaks through a head's gates pulls it off its line a little at every step, and
-    the pull grows with the distance: harmless on short problems, fatal on long ones (docs/robust-recipe.md). What leaks
-    through a controller's gates wears away what a cell was to keep (docs/exact.md).
+    A sigmoid never closes completely. The leak of a head's gates pulls the head slightly off its path at every step,
+    and the pull grows with the distance: harmless on short problems, fatal on long ones (docs/robust-recipe.md). The
+    leak of a controller's gates erodes what a cell should keep (docs/exact.md).
     """
     gate = jax.nn.sigmoid(raw)
     if not overshoot:
@@ -22,7 +22,7 @@ def opened(raw: Float[Array, "*any"], overshoot: float = 0.0) -> Float[Array, "*
 def pull_gate(
     cotangent: Float[Array, "*any"], gate: Float[Array, "*any"], overshoot: float = 0.0
 ) -> Float[Array, "*any"]:
-    """The cotangent of what `opened` was given, from that of the gate and from its value."""
+    """The cotangent of the argument of `opened`, from the cotangent and the value of the gate."""
     if not overshoot:
         return cotangent * gate * (1 - gate)
     slope = (gate + overshoot) * (1 + overshoot - gate) / (1 + 2 * overshoot)

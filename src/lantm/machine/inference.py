@@ -1,7 +1,7 @@
 """Inference on very long inputs: keeps predictions only, and reads with sublinear cost through the memory index.
 
-What `Lantm` computes for training it keeps, step by step. Here a step leaves behind its prediction and a bound on the
-error of its reads; besides, there is one memory.
+Training keeps all steps. Inference keeps, for every step, only the prediction and a bound on the error of its reads,
+and one memory.
 """
 
 from functools import partial
@@ -28,16 +28,16 @@ from lantm.machine.state import Machinery, Schedule, State, Weights
 
 
 class Inference(NamedTuple):
-    """What a machine answered, and how far its readings may have been from those of full reads."""
+    """The predictions of a machine, and error bounds of its reads."""
 
-    predictions: Int[Array, "time batch"]  # the most likely symbol of every step; rows from `steps` on are zero
-    bounds: Float[Array, "time batch read_heads"]  # on the error of any component of the reading; 0 for full reads
+    predictions: Int[Array, "time batch"]  # the most likely symbol at every step; zero from `steps` on
+    bounds: Float[Array, "time batch read_heads"]  # of the error of any component of the reading; 0 for full reads
     full_reads: Int[Array, ""]  # steps in which all memories were read
-    state: State  # what the machine ended with, beside its memory
+    state: State  # the final state, without the memory
 
 
 def can_infer(model: Model) -> bool:
-    """Whether `infer` serves a model: one that forgets nothing, with distances that there is an index for."""
+    """Whether `infer` supports a model: a machine with unlimited memory, in a geometry that the index supports."""
     if not isinstance(model, Lantm) or not isinstance(model.config.policy, Grow):
         return False
     access = model.config.access
@@ -46,14 +46,14 @@ def can_infer(model: Model) -> bool:
 
 @partial(jax.jit, static_argnames="index")
 def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inference:  # noqa: B008 (it is frozen)
-    """Runs a machine forward, reading through `index`, or in full if that is None.
+    """Runs a machine forward, reading through `index`, or in full if it is None.
 
-    Memory and time are those of the batch's capacity; how long it is in fact is known at run time.
+    Memory is allocated for the batch's capacity; the number of steps is given at run time.
     """
     access, controller = model.layer.access, model.layer.controller
     assert isinstance(controller, LstmController)
     if not isinstance(model.layer.policy, Grow):
-        raise LantmError("long inputs are for machines that forget nothing: leave out memory_limit")
+        raise LantmError("long inputs need an unlimited memory: leave out memory_limit")
     check_geometry(access.geometry)
     if index is not None:
         check_weighting(access.weighting)
@@ -79,7 +79,7 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
         return take_step(machinery, weights, symbols[get_row(batch.inputs, t)], state)
 
     def finish(t: Array, step: Step, store: Store, so_far: Inference) -> Inference:
-        """Reads, and notes what came of the step."""
+        """Reads, and stores the results of the step."""
         found = _read(access, store, step, t < schedule.writes, index)
         prediction = jnp.argmax(model.readout(step.controller.hidden), axis=-1)
         return Inference(
@@ -89,7 +89,7 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
             State(found.vectors.reshape(problems, -1), step.controller, _settled(access, step.position, found)),
         )
 
-    # While a block is written to, all others are constants of a loop: otherwise XLA copies them at every step.
+    # Closed blocks are constants of the loop that writes the open one; otherwise XLA would copy them at every step.
     turn = jnp.minimum(schedule.turn, batch.steps)
 
     def input_block(block: Array, carry: tuple[Inference, Store]) -> tuple[Inference, Store]:
@@ -103,7 +103,7 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
             seen = store._replace(open=after if access.read_sees_write else before)
             return finish(t, step, seen, so_far), after
 
-        # Blocks and the first slot begin at multiples of the number of write heads.
+        # Blocks and the first slot start at multiples of the number of write heads.
         begin, end = ((edge * size - first_slot) // access.write_heads for edge in (block, block + 1))
         steps = jnp.maximum(begin, 0), jnp.minimum(end, turn)
         so_far, written = loop(*steps, input_step, (so_far, store.open))
@@ -124,7 +124,7 @@ def infer(model: Lantm, batch: Batch, index: Index | None = Index()) -> Inferenc
 def _read(access: Access, store: Store, step: Step, writing: Bool[Array, " batch"], index: Index | None) -> Reading:
     keys, beside = step.position.keys[:, : access.read_heads], None
     if access.settle_reads:
-        # With `read_sees_write` what the step has written is in the store.
+        # With `read_sees_write`, the store contains what the step has written.
         new = writing[:, None, None] & (not access.read_sees_write)
         addresses = [step.written.addresses[:, None, :, d] for d in range(keys.shape[-1])]
         beside = neighbours(access.distances(keys, step.written.addresses), addresses, new)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from lantm.errors import LantmError
 from lantm.geometry import Geometry, Translation
 from lantm.machine.access import Access, Position, normalised
-from lantm.machine.backend import Backend, cpu_kernels
+from lantm.machine.backend import Backend, check_backend, cpu_kernels
 from lantm.machine.controller import CellKind, CellState, Controller, LstmController
 from lantm.machine.linear import Linear
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact
@@ -110,6 +110,9 @@ class LieAccess(eqx.Module):
         for name, size in (("inputs", inputs), ("cells", cells), ("memory_width", memory_width)):
             if size < 1:
                 raise LantmError(f"{name} is {size}: give a whole number of at least 1")
+        if not (isinstance(geometry, Geometry) and isinstance(weighting, Weighting)):
+            objects = "give objects, such as lantm.Translation(2) and lantm.InvNorm()"
+            raise LantmError(f"geometry is {geometry!r} and weighting {weighting!r}: {objects}")
         self.access = Access(
             geometry=geometry,
             weighting=weighting,
@@ -179,6 +182,7 @@ class LieAccess(eqx.Module):
         written. With one, the state keeps its shape, as `lax.scan` requires. `backend` chooses how it is computed:
         "auto" the fastest way, "scan" one whose gradient can be differentiated again.
         """
+        self._check(xs, state)
         time = xs.shape[0]
         writes = time if writes is None else writes
         if not 0 <= writes <= time:
@@ -201,6 +205,16 @@ class LieAccess(eqx.Module):
         return outputs[:, 0], LieAccessState(
             small.controller, small.reading, small.position, memory, window.end if limited else None
         )
+
+    def _check(self, xs: Array, state: LieAccessState | None) -> None:
+        """Refuses arrays that do not fit this layer: compiled code relies on their shapes."""
+        if xs.ndim != 2:
+            raise LantmError(f"xs has the shape {xs.shape}: give time x inputs; jax.vmap maps over a batch")
+        own = self.controller
+        if isinstance(own, LstmController) and xs.shape[1] != own.inputs.weight.shape[0]:
+            raise LantmError(f"xs has {xs.shape[1]} inputs per step, and this layer {own.inputs.weight.shape[0]}")
+        if state is not None and _sizes(state) != _sizes(jax.eval_shape(self.begin)):
+            raise LantmError("state is of a layer with other sizes: continue with the layer that returned it")
 
     def begin(self) -> LieAccessState:
         """The learnable initial state of a single example."""
@@ -253,6 +267,7 @@ class LieAccess(eqx.Module):
     ) -> tuple[Float[Array, "time batch size"], Path]:
         """The controller's output at every step of a batch, and the path."""
         if not isinstance(self.controller, LstmController):
+            check_backend(backend)
             if backend == "kernel":
                 raise LantmError("the kernels support only the LSTM controller: use the backend 'auto' or 'loops'")
             if noise is not None:
@@ -291,6 +306,12 @@ class LieAccess(eqx.Module):
             self.controller.kind,
         )
         return path.states.controller.hidden, path
+
+
+def _sizes(state: LieAccessState) -> PyTree:
+    """The shapes in a state, apart from the number of memories if it grows."""
+    grows = state.remembered is None
+    return jax.tree.map(jnp.shape, state[:3]), [field.shape[grows:] for field in state.memory]
 
 
 def forgetting(memory_limit: int | None, memory_drop: int) -> Policy:

@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 
 class Linear(eqx.Module):
-    """x W + b, from a uniform start in +-1/sqrt(inputs) unless a range is given."""
+    """x W + b, initialised uniformly in +-1/sqrt(inputs), or in +-`weight_range`."""
 
     weight: Float[Array, "inputs outputs"]
     bias: Float[Array, " outputs"]
@@ -29,10 +29,10 @@ def lstm_matrices(
     weight_range: float | None,
     forget_bias: float | None,
 ) -> tuple[Linear, Float[Array, "{recurrent} 4*{cells}"]]:
-    """The weights of an LSTM layer: of its inputs with the bias, and of what it feeds back.
+    """The weights of an LSTM layer: input weights with bias, and recurrent weights.
 
-    The start is uniform in +-1/sqrt(all inputs of a cell), or +-`weight_range`; a given `forget_bias`
-    replaces the start of the forget gates' biases.
+    They are initialised uniformly in +-1/sqrt(all inputs of a cell), or in +-`weight_range`; `forget_bias` sets the
+    initial biases of the forget gates.
     """
     input_key, recurrent_key = jax.random.split(key)
     bound = (inputs + recurrent) ** -0.5 if weight_range is None else weight_range

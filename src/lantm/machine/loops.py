@@ -1,9 +1,8 @@
 """Helpers for JAX loops with a dynamic number of steps, and slicing that stays efficient under `vmap` over seeds.
 
-JAX maps a slice at a position known only at run time by turning it into a gather or a scatter, since each of
-the mapped slices might be at a position of its own. Here all seeds run in step and the position is shared, so
-the slice of the mapped array is a slice again. On a GPU that is one kernel instead of three, for every slice
-of every step.
+Under `vmap`, JAX turns a slice at a dynamic position into a gather or scatter, since positions could differ. Here all
+seeds run the same number of steps and share the position, so the slice of the mapped array remains a slice. On a GPU
+this is one kernel instead of three, for every slice of every step.
 """
 
 from collections.abc import Callable
@@ -20,13 +19,13 @@ from lantm.devices import on_cpu
 
 Carry = TypeVar("Carry")
 
-# A loop of unknown length asks the host before every turn whether there is another, which costs a GPU more than
-# the turn itself; a loop of known length does not ask. So most turns are done in blocks of this many.
+# A loop of dynamic length asks the host before every iteration whether to continue, which on a GPU takes longer than
+# the iteration itself; a loop of static length does not. So most iterations are done in static blocks of this size.
 _BLOCK = 8
 
 
 def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Carry) -> Carry:
-    """`for i in range(start, end): carry = body(i, carry)`, the bounds given at run time."""
+    """`for i in range(start, end): carry = body(i, carry)`, with bounds given at run time."""
     if on_cpu():
         carry = lax.fori_loop(start, end, body, carry)
         return carry
@@ -45,10 +44,10 @@ def loop(start: Any, end: Any, body: Callable[[Array, Carry], Carry], carry: Car
 
 @custom_vmap
 def in_step(steps: Int[Array, ""]) -> Int[Array, ""]:
-    """A number of steps. Where runs are mapped over that have different ones, they all get the largest.
+    """The number of steps; under `vmap` over runs with different numbers, the largest of them.
 
-    Then the bounds of their loops are the same, and rows are at the same index for all of them; with bounds of their
-    own, every step would copy all that a loop carries. What a run does beyond its own steps, nobody may ask for.
+    Loop bounds and row positions are then the same for all runs. With individual bounds, every step would copy the
+    whole loop carry. Results of a run beyond its own steps must not be used.
     """
     return steps
 
@@ -98,12 +97,12 @@ def _getter(axis: int, size: int) -> Callable[[Array, ArrayLike], Array]:
 
 
 def put_slices(array: Array, slices: Array, at: Int[Array, ""], axis: int) -> Array:
-    """`array` with `slices` from position `at` of `axis` on."""
+    """`array` with `slices` written at position `at` of `axis`."""
     return _putter(axis)(array, slices, jnp.asarray(at))
 
 
 def get_slices(array: Array, at: Int[Array, ""], size: int, axis: int) -> Array:
-    """The `size` slices of `array` from position `at` of `axis` on."""
+    """`size` slices of `array` from position `at` of `axis` on."""
     return _getter(axis, size)(array, jnp.asarray(at))
 
 

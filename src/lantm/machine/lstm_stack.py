@@ -1,11 +1,12 @@
 """Forward and backward pass of a stack of LSTM layers, as one loop over all layers.
 
-Layer l does its step t in round t + l of the loop: by then the layer below has done that step, and the layer itself
-the one before. So all layers take a step in every round but the first and last few, and the products of all layers in a
-round are one. A GPU has that many fewer kernels to start, and starting them is most of what so small a step costs it.
+Layer l computes step t in round t + l of the loop, when the layer below has computed step t and the layer itself step t
+- 1. All layers thus work in every round except the first and last few, and their products are one batched product. A
+GPU launches that many fewer kernels, and for such small steps launches dominate the cost.
 
-As in the recurrence of a machine with a memory, the number of steps is given at run time, the small states of all
-rounds are saved, and the weights' gradients leave the loop as one large product (`lantm.machine.recurrence`).
+As in the recurrence of the Lie access machine, the number of steps is given at run time, the small states of all rounds
+are saved, and the gradients of the weights are computed outside of the loop as one large product
+(`lantm.machine.recurrence`).
 """
 
 from typing import Any, NamedTuple
@@ -19,25 +20,25 @@ from lantm.machine.loops import get_row, get_slices, loop, put_slices
 
 
 class StackWeights(NamedTuple):
-    """The weights of all layers but for what the lowest sees of its inputs."""
+    """The weights of all layers, except for the lowest layer's input weights."""
 
     recurrent: Float[Array, "layers fan four_cells"]
-    """Of a layer's own last output, and, in a stack of several, of the output below, which the lowest never uses."""
+    """For a layer's own last output and, with several layers, for the output below (unused by the lowest layer)."""
     biases: Float[Array, "layers four_cells"]
 
 
 class StackRun(NamedTuple):
-    """What a stack makes of its inputs."""
+    """The result of running a stack."""
 
-    outputs: Float[Array, "time batch cells"]  # of the highest layer; zeros beyond the last step
-    end: CellState  # of every layer
+    outputs: Float[Array, "time batch cells"]  # of the highest layer; zeros after the last step
+    end: CellState  # the final state of every layer
 
 
 @jax.custom_vjp
 def run_stack(
     weights: StackWeights, inputs: Float[Array, "time batch four_cells"], start: CellState, steps: Int[Array, ""]
 ) -> StackRun:
-    """Runs all layers over `inputs`, the inputs' share of the lowest layer's preactivation.
+    """Runs all layers; `inputs` is the contribution of the inputs to the lowest layer's preactivations.
 
     The arrays of `start` are (layers, batch, cells).
     """
@@ -48,14 +49,14 @@ def _forward(weights: StackWeights, inputs: Array, start: CellState, steps: Arra
     time = inputs.shape[0]
     layers, batch, cells = start.hidden.shape
     rounds = time + layers - 1
-    # Row r is the state of all layers before round r: row 0 is the start.
+    # Row r is the state of all layers before round r.
     rows = jnp.zeros((layers, rounds + 1, batch, 2 * cells), inputs.dtype).at[:, 0].set(_pack(start))
     gates = jnp.zeros((layers, rounds, batch, 4 * cells), inputs.dtype)
     lowest = _nth(layers, 0)
 
     def one_round(r: Array, carry: tuple[CellState, Array, Array]) -> tuple[CellState, Array, Array]:
         state, rows, gates = carry
-        # Beyond its last step the lowest layer rests, whatever it is given.
+        # After its last step the lowest layer is inactive, and its input is irrelevant.
         given = jnp.where(lowest, get_row(inputs, jnp.minimum(r, time - 1)), 0)
         preactivation = given + _products(_seen(state.hidden), weights.recurrent) + weights.biases[:, None]
         after, opened = lstm_cell(preactivation, state.cell)
@@ -65,7 +66,7 @@ def _forward(weights: StackWeights, inputs: Array, start: CellState, steps: Arra
         return state, rows, put_slices(gates, opened[:, None], r, axis=1)
 
     end, rows, gates = loop(0, steps + layers - 1, one_round, (start, rows, gates))
-    # The highest layer has done step t in row t + layers.
+    # The highest layer has completed step t in row t + layers.
     return StackRun(rows[-1, layers:, :, :cells], end), (weights, rows, gates, steps)
 
 
@@ -86,7 +87,7 @@ def _backward(saved: Any, cotangent: StackRun) -> Any:
         d_preactivation, d_cell = lstm_cell_backward(opened, before, after, CellState(d_hidden, d_state.cell))
         d_preactivation = jnp.where(active, d_preactivation, 0)
         d_seen = _products(d_preactivation, weights.recurrent.mT)
-        # A layer that rests hands on what came to it; what a layer saw of the one below is that one's.
+        # An inactive layer passes its cotangents on; the cotangent of a layer's input from below belongs to that layer.
         d_hidden = jnp.where(active, d_seen[..., :cells], d_hidden)
         if layers > 1:
             d_hidden = d_hidden.at[:-1].add(d_seen[1:, :, cells:])
@@ -115,15 +116,15 @@ def _nth(layers: int, layer: int) -> Bool[Array, "layers 1 1"]:
 
 
 def _active(layers: int, r: Array, steps: Array) -> Bool[Array, "layers 1 1"]:
-    """Which layers have a step to do in round r."""
-    if layers == 1:  # always: a constant, which the compiler removes with all that asks for it
+    """Which layers compute a step in round r."""
+    if layers == 1:  # always active: a constant that the compiler can simplify
         return jnp.ones((1, 1, 1), bool)
     step = r - jnp.arange(layers)[:, None, None]
     return (step >= 0) & (step < steps)
 
 
 def _seen(hidden: Float[Array, "layers *rest cells"]) -> Float[Array, "layers *rest fan"]:
-    """What a layer's product is of: its own output, and that of the layer below, where there is one."""
+    """The inputs of each layer's recurrent product: its own output, and the output below with several layers."""
     if hidden.shape[0] == 1:
         return hidden
     below = jnp.concatenate([jnp.zeros_like(hidden[:1]), hidden[:-1]])
@@ -133,5 +134,5 @@ def _seen(hidden: Float[Array, "layers *rest cells"]) -> Float[Array, "layers *r
 def _products(
     rows: Float[Array, "layers batch inputs"], matrices: Float[Array, "layers inputs outputs"]
 ) -> Float[Array, "layers batch outputs"]:
-    """A product for every layer; of one layer a plain one, for which compilers know more ways."""
+    """One product per layer; a plain product for a single layer, which compilers optimise better."""
     return (rows[0] @ matrices[0])[None] if len(matrices) == 1 else rows @ matrices

@@ -5,7 +5,7 @@ from typing import Any
 
 from lantm.errors import LantmError
 
-# Fields that are gone, with the one value that every machine has now.
+# Removed fields, with the value that is now fixed for every machine.
 LANTM_CONSTANTS: dict[str, Any] = {
     "learn_start": True,
     "squash_keys": False,
@@ -15,7 +15,7 @@ LANTM_CONSTANTS: dict[str, Any] = {
 }
 LSTM_CONSTANTS: dict[str, Any] = {"decoder": "shared"}
 
-# Fields that are options of the weighting now, with their defaults; the other weighting's had no effect.
+# Fields that are now options of the weighting, with their defaults; those of other weightings had no effect.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "invnorm": {"power": 1.0, "epsilon": 1e-9, "renormalise": False},
     "softmax": {"temperature": None, "renormalise": False},
@@ -23,7 +23,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def with_weighting_options(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with the weighting's own fields as options of its name: `invnorm[power=2.0]`."""
+    """The record with the former weighting fields as options of its name: `invnorm[power=2.0]`."""
     names = {name for options in _OPTIONS.values() for name in options}
     rest = {name: value for name, value in values.items() if name not in names}
     weighting = values.get("weighting", "invnorm")

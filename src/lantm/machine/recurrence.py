@@ -1,15 +1,16 @@
 """The recurrence of controller and heads, differentiable and independent of the backend (loops or kernels).
 
-Plain `lax.scan` autodiff would save the whole memory at every step, time^2 numbers. But a memory is only
-ever appended to, so each step saw a window of the final one. The backward pass here therefore saves the
-small state of every step, replays each step against the final memory seen through that step's window, and
-carries the cotangent of the memory backwards: linear in time. The weights' gradients leave the loop: it
-stacks the cotangents of all preactivations, and one large matrix product at the end does the rest.
+Autodiff of a plain `lax.scan` would save the whole memory at every step, which is quadratic in time. But the memory is
+append-only, so each step saw a window of the final memory. The backward pass here saves only the small state of every
+step, replays each step against the final memory seen through that step's window, and propagates the cotangent of the
+memory backwards: linear in time. The gradients of the weights are computed outside of the loop, which stacks the
+cotangents of all preactivations, by one large matrix product.
 
-The number of steps is given at run time. Arrays are as long as their capacity; loops are not.
+The number of steps is given at run time; arrays have their capacity.
 
-Loops or kernels run the steps, as functions of a batch that `jax.vmap` makes larger (`lantm.machine.folding`). The
-weights' gradients are computed outside of those, so that every example mapped over has its own.
+Loops or kernels run the steps as functions of a batch, into which `jax.vmap` merges mapped axes
+(`lantm.machine.folding`). The gradients of the weights are computed outside of these functions, so that every mapped
+example has its own.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from jaxtyping import Array, Float
 
 from lantm.machine import by_kernels, by_loops
 from lantm.machine.access import Access
-from lantm.machine.backend import Backend, choose_kernels
+from lantm.machine.backend import Backend, check_backend, choose_kernels
 from lantm.machine.controller import CellKind
 from lantm.machine.first_order import first_order_only
 from lantm.machine.folding import SHARED, foldable
@@ -46,10 +47,11 @@ def recur(
     backend: Backend = "auto",
     cell: CellKind = CellKind(),  # noqa: B008 (it is immutable)
 ) -> Path:
-    """Runs the machine over `inputs`, their share of the controller's preactivation.
+    """Runs the machine over `inputs`, their contribution to the controller's preactivations.
 
-    `memory` has room for what will be written: its slots from `window.end` on are free.
+    `memory` needs room for all writes: its slots from `window.end` on are free.
     """
+    check_backend(backend)
     if backend == "scan":
         return recur_by_scan(access, policy, weights, inputs, start, memory, window, schedule, cell)
     kernels = choose_kernels(backend, access, start.controller.hidden.shape[-1], inputs.dtype)
@@ -57,7 +59,7 @@ def recur(
     return _recur(Machinery(access, policy, cell, kernels), weights, inputs, start, memory, window, schedule)
 
 
-# Where the batch lies in what goes into a run and comes out of it: time is first, or the batch is.
+# Batch axes of the arguments and results: time comes first in some of them.
 _SCHEDULE: Any = Schedule(SHARED, 0, SHARED)  # type: ignore[arg-type]
 _COTANGENT: Any = Path(1, 1, 0, 0, SHARED)  # type: ignore[arg-type]
 _PULLED: Any = Pulled(1, 1, 0, 0)  # type: ignore[arg-type]
@@ -112,7 +114,7 @@ def _recur(machinery: Machinery, *arguments: Any) -> Path:
 
 
 def _recur_forward(machinery: Machinery, *arguments: Any) -> tuple[Path, Any]:
-    # JAX says of every argument whether it is differentiated; here all of them are treated alike.
+    # JAX says for every argument whether it is differentiated; here all are treated alike.
     given = jax.tree.map(
         lambda leaf: first_order_only(leaf.value), arguments, is_leaf=lambda leaf: hasattr(leaf, "perturbed")
     )
@@ -129,14 +131,14 @@ def _recur_backward(machinery: Machinery, residuals: Any, cotangent: Path) -> An
     else:
         if machinery.kernels is not None:
             saved = by_kernels.as_loops_save(machinery, saved, schedule)
-        cotangent = cotangent._replace(window=None)  # type: ignore[arg-type]  # it is of integers
+        cotangent = cotangent._replace(window=None)  # type: ignore[arg-type]  # integers
         cotangent = jax.tree.map(_instantiate, cotangent, is_leaf=_is_zero)
         pulled = _backward_by_loops(machinery)(weights, start, saved, memory, window, schedule, cotangent)
         joined = Rows(saved.rows, 0, slice(reading_size + cells))  # reading and hidden state before every step
         hidden = Rows(saved.rows, 1, slice(reading_size, reading_size + cells))
         rows = joined, hidden, Rows(pulled.preactivations), Rows(pulled.emissions)
         d_weights = summed_over_steps(weights_gradient, rows, pulled.preactivations.shape[0], schedule.steps)
-    # What was written has passed its cotangent on to the controller; the rest was there at the start.
+    # Cotangents of written memories have been passed on to the controller; the others belong to the initial memory.
     free = jnp.arange(memory.strengths.shape[1]) >= window.end
     d_memory = jax.tree.map(lambda d: jnp.where(free.reshape(-1, *[1] * (d.ndim - 2)), 0, d), pulled.memory)
     return d_weights, pulled.preactivations, pulled.start, d_memory, None, None
@@ -146,7 +148,7 @@ _recur.defvjp(_recur_forward, _recur_backward, symbolic_zeros=True)
 
 
 def _is_of_hidden_states_alone(cotangent: Path) -> bool:
-    """Whether nothing else of a path was used: so it is in training."""
+    """Whether only the hidden states of a path were used, as in training."""
     hidden = cotangent.states.controller.hidden
     return all(leaf is hidden or _is_zero(leaf) for leaf in jax.tree.leaves(cotangent, is_leaf=_is_zero))
 

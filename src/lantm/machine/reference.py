@@ -1,7 +1,7 @@
 """The reference recurrence, by `lax.scan` and autodiff: for custom controllers, second derivatives and tests.
 
-The fast one is tested against it. It saves the whole memory at every step, runs to the end of its arrays however few
-steps are asked for, and is as plain as it can be.
+The fast recurrence is tested against it. It saves the whole memory at every step, and always runs to the end of its
+arrays.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from lantm.machine.linear import Linear
 from lantm.machine.memory import Memory, Policy, Window, append, visible
 from lantm.machine.state import Machinery, Path, Schedule, State, Weights
 
-# From what a step is given and the state before it to the controller's output and its next state.
+# Maps a step's input and the previous state to the controller's output and next state.
 Advance = Callable[[Any, State], tuple[Float[Array, "batch size"], PyTree]]
 
 
@@ -34,7 +34,7 @@ def recur_by_scan(
     schedule: Schedule,
     cell: CellKind = CellKind(),  # noqa: B008 (it is immutable)
 ) -> Path:
-    """Does what `lantm.machine.recurrence.recur` does."""
+    """The same as `lantm.machine.recurrence.recur`."""
 
     def advance(given: Array, state: State) -> tuple[Array, PyTree]:
         seen = jnp.concatenate([state.reading, state.controller.hidden], axis=-1)
@@ -56,7 +56,7 @@ def recur_with_controller(
     window: Window,
     schedule: Schedule,
 ) -> tuple[Float[Array, "time batch size"], Path]:
-    """The controller's outputs, and what happened."""
+    """The controller's outputs, and the path."""
 
     def advance(given: Array, state: State) -> tuple[Array, PyTree]:
         seen = jnp.concatenate([given, state.reading], axis=-1)

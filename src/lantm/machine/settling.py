@@ -1,15 +1,15 @@
 """Settling: snaps a read head to the memory it is closest to, so that small step errors do not accumulate.
 
-After its reading, a read head that is less than a third as far from one memory as from every other is put on the
-address of that memory, and its next step begins there. The rule compares distances with distances: it needs no unit
-and is the same in every key space. The memory that the step has just written counts as well, since a head that travels
-with a write head stands on it. A memory that is alone is no measure of what is near: nothing settles on it.
+After its reading, a read head that is less than a third as far from one memory as from every other is moved to the
+address of that memory, and its next step starts there. The rule compares distances only, so it needs no unit and is the
+same in every key space. The memory just written counts as well, since a read head that travels with a write head is at
+its position. With a single memory, nothing settles.
 
-The gradient goes straight through: in the backward pass the key that a step ends with is the key that it has read at.
-So the backward passes of loops and kernels need not know about settling: they carry the cotangent of the key on as it
-is, and replay every step from the settled key before it, which is the one that was saved (docs/exact.md).
+The gradient is straight-through: in the backward pass, the key at the end of a step is the key at which it read. The
+backward passes of loops and kernels therefore ignore settling: they pass the cotangent of the key on, and replay every
+step from the settled key before it, which was saved (docs/exact.md).
 
-Points are given coordinate by coordinate, as the kernels have them.
+Points are given as lists of coordinates, as the kernels store them.
 """
 
 from typing import NamedTuple
@@ -19,16 +19,16 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-RATIO = 9.0  # of squared distances: three times as far
-_ROUNDING = 1e-5  # relative: far more than that of a distance, far less than the ratio
+RATIO = 9.0  # of squared distances: a factor of three
+_ROUNDING = 1e-5  # relative: much larger than the rounding error of a distance, much smaller than the ratio
 
 
 class Neighbours(NamedTuple):
-    """What is nearest to each read head."""
+    """The nearest memories of each read head."""
 
-    address: list[Float[Array, "*reads"]]  # of the nearest memory; of use where there is only one such memory
+    address: list[Float[Array, "*reads"]]  # of the nearest memory; meaningful only if it is unique
     first: Float[Array, "*reads"]  # its squared distance
-    second: Float[Array, "*reads"]  # the squared distance of the next memory; infinite where there is none
+    second: Float[Array, "*reads"]  # the squared distance of the second nearest memory; infinite if there is none
 
     @property
     def settled(self) -> Bool[Array, "*reads"]:
@@ -41,10 +41,10 @@ def neighbours(
     addresses: list[Float[Array, "*#reads slots"]],
     visible: Bool[Array, "*#reads #slots"],
 ) -> Neighbours:
-    """The neighbours of each read head among the memories that can be seen."""
-    # Sums and minima, no argmin: compilers turn those into loops over vectors. They may also compute a distance once
-    # for the minimum and again to be compared with it, rounded otherwise: so what is about the minimum counts, and of
-    # such memories the first. Where there are several, the second distance is about the first, and nothing settles.
+    """The nearest visible memories of each read head."""
+    # Sums and minima instead of argmin, since compilers vectorise them. A compiler may also recompute a distance with
+    # different rounding when it is compared with the minimum, so distances close to the minimum count as equal, and the
+    # first such memory is used. If there are several, `second` is about `first`, and nothing settles.
     distances = jnp.where(visible, squared_distances, jnp.inf)
     first = jnp.min(distances, axis=-1)
     slots = lax.broadcasted_iota(jnp.int32, distances.shape, distances.ndim - 1)
@@ -58,7 +58,7 @@ def neighbours(
 
 
 def merge(one: Neighbours, other: Neighbours) -> Neighbours:
-    """The neighbours among the memories of both."""
+    """The nearest memories among those of both."""
     nearer = other.first < one.first
     return Neighbours(
         [jnp.where(nearer, b, a) for a, b in zip(one.address, other.address, strict=True)],
@@ -68,10 +68,10 @@ def merge(one: Neighbours, other: Neighbours) -> Neighbours:
 
 
 def bounded_below(found: Neighbours, beyond: Float[Array, "*reads"]) -> tuple[Neighbours, Bool[Array, "*reads"]]:
-    """The neighbours where there are more memories, none nearer than `beyond`, and whether it is certain who settles.
+    """The neighbours if further memories are at least `beyond` away, and whether it is certain which heads settle.
 
-    A head that does is nearer to its memory by the ratio than to what is beyond as well. One that does not for sure
-    would not even if its nearest memory were the nearest that may be beyond.
+    A settling head must be closer to its memory, by the ratio, than `beyond` too. It is certain that a head does not
+    settle if it would not even if its nearest memory were at `beyond`.
     """
     second = jnp.minimum(found.second, beyond)
     settles = RATIO * found.first < second

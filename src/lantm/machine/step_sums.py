@@ -1,7 +1,7 @@
 """Linear layers, embedding lookups and weight gradients over the steps of a run; on a CPU without its padding.
 
-A GPU does all at once in less time than it takes to begin several, and so does a CPU with few steps. On a CPU with a
-C++ compiler, compiled code does it (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks.
+On a GPU, or on a CPU with few steps, one operation over all rows is fastest. On a CPU with a C++ compiler, compiled
+code skips the padding (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ from lantm.machine.loops import get_slices, put_slices
 
 Sum = TypeVar("Sum")
 
-_CHUNK = 16  # steps: a product of so many is as fast for each as one of all
+_CHUNK = 16  # steps: large enough that a product per chunk is as fast as one large product
 
 
 class Rows(NamedTuple):
-    """An array with a row per step: that of step t is `stack[t + offset, ..., columns]`.
+    """A view of an array with one row per step: that of step t is `stack[t + offset, ..., columns]`.
 
-    It is described, not cut out: a loop would be given a copy of all of it.
+    It is not sliced in advance, since a loop would be given a copy of the slice.
     """
 
     stack: Array
@@ -43,14 +43,14 @@ class Rows(NamedTuple):
 
 
 def summed_over_steps(term: Callable[..., Sum], rows: Sequence[Rows], time: int, steps: Int[Array, ""]) -> Sum:
-    """What `term`, a sum over the steps of all its arguments, gives of `time` rows, which are zero from `steps` on."""
-    # A single example may be mapped over: then every chunk would add to a sum of each.
+    """Sums `term`, itself a sum over steps, over `time` rows, which are zero from `steps` on."""
+    # With a batch of one (under `vmap`), every chunk would add to a separate sum per example.
     if not _in_chunks(time) or rows[0].stack.shape[1] == 1:
         return term(*(part.first(time) for part in rows))
 
     def add(chunk: Array, total: Sum) -> Sum:
         first = jnp.minimum(chunk * _CHUNK, time - _CHUNK)
-        fresh = first + jnp.arange(_CHUNK) >= chunk * _CHUNK  # the last chunk may begin before the one before it ends
+        fresh = first + jnp.arange(_CHUNK) >= chunk * _CHUNK  # the last chunk may overlap the one before it
 
         def taken(part: Rows) -> Array:
             chosen = fresh.reshape(-1, *[1] * (part.stack.ndim - 1))
@@ -74,7 +74,7 @@ def _chunks(steps: Int[Array, ""]) -> Int[Array, ""]:
 
 
 def _each(product: Callable[[Array], Array], rows: Array, steps: Int[Array, ""], otherwise: Array) -> Array:
-    """The `product` of every row before `steps`, and `otherwise` in the rows after the last chunk."""
+    """`product` of every row before `steps`; `otherwise` in the rows after the last chunk."""
 
     def fill(chunk: Array, filled: Array) -> Array:
         first = jnp.minimum(chunk * _CHUNK, rows.shape[0] - _CHUNK)
@@ -91,7 +91,7 @@ def linear(
     rows: Float[Array, "time batch inputs"],
     steps: Int[Array, ""],
 ) -> Float[Array, "time batch outputs"]:
-    """x W + b of every row before `steps`; those after it are zero, or nobody asks for theirs."""
+    """x W + b for every row before `steps`; later rows must be zero or unused."""
     if cpu_kernels():
         return compiled.multiplied_rows(weight, bias, rows, steps)
     time, batch, _ = rows.shape
@@ -135,7 +135,7 @@ def _linear_backward(given: tuple[Array, Array, Array], d: Array) -> tuple[Array
 
 
 def _most(steps: Int[Array, ""], time: int) -> Bool[Array, ""]:
-    """Whether so many steps are run that one product of all is faster than several."""
+    """Whether so many steps are run that one product over all rows is faster than chunks."""
     return 2 * jnp.asarray(steps) > time
 
 
@@ -146,7 +146,7 @@ linear.defvjp(_linear, _linear_backward)
 def look_up(
     table: Float[Array, "symbols size"], symbols: Int[Array, "time batch"], steps: Int[Array, ""]
 ) -> Float[Array, "time batch size"]:
-    """The rows of `table` for all symbols before `steps`; nobody may ask for the others, nor pull them back."""
+    """The rows of `table` for all symbols before `steps`; later rows and their cotangents must be unused."""
     return compiled.rows_of(table, symbols, steps) if cpu_kernels() else table[symbols]
 
 

@@ -1,8 +1,8 @@
 """Parameter counts of a model, in our count and in the paper's.
 
-Besides ours, the paper counts three duplicates that carry no information: a second bias of every LSTM layer, a second
-embedding table, and an unused weight beside every learnable initial value. With them our counts are the paper's exactly
-(docs/machine.md lists the rows that do not follow).
+Compared with ours, the paper's count includes three duplicates without information: a second bias of every LSTM layer,
+a second embedding table, and an unused weight beside every learnable initial value. With these our counts agree exactly
+with the paper's (docs/machine.md lists the exceptions).
 """
 
 import dataclasses
@@ -19,24 +19,24 @@ class Account:
     """The parameters of a model."""
 
     parts: dict[str, int]
-    """Ours, by part of the model."""
+    """Our count, by part of the model."""
     second_bias: int
     second_embedding: int
     dead_start: int
 
     @property
     def ours(self) -> int:
-        """What is trained."""
+        """The number of trained parameters."""
         return sum(self.parts.values())
 
     @property
     def paper(self) -> int:
-        """What the paper would count."""
+        """The number the paper would report."""
         return self.ours + self.second_bias + self.second_embedding + self.dead_start
 
 
 def account(config: Config, vocabulary: int) -> Account:
-    """Counts the parameters of a configuration without building it; the paper has no peers to count differently."""
+    """Counts the parameters of a configuration without building it; peers are counted in our way only."""
     model: Any = shapes_of(lambda: config.build(vocabulary, jax.random.key(0)))
     parts = {name: sum(leaf.size for leaf in jax.tree.leaves(part)) for name, part in model.parts.items()}
     if not model.learns_start:

@@ -34,7 +34,7 @@ FURTHER: dict[tuple[str, str], dict[int, Figures]] = {
     ("double", "lantm-invnorm"): {4: _figures(86, 99), 8: _figures(21, 90)},
     ("addition", "lantm-invnorm"): {4: _figures(2, 95)},
 }
-"""At further multiples of the longest training length, where the paper gives them."""
+"""At larger multiples of the longest training length, where the paper gives them."""
 
 _PERFECT = _figures(100, 100)
 SECOND: dict[tuple[str, str, str], Figures] = {
@@ -47,7 +47,7 @@ SECOND: dict[tuple[str, str, str], Figures] = {
     ("prioritySort", "lantm-softmax", "sphere"): _PERFECT,
     ("repeatCopy", "ram", ""): _figures(98, 99),
 }
-"""Of the second paper, approximately: by task, model and key space, at 2x after training on 320,000 problems."""
+"""Approximate scores of the second paper: by task, model and key space, at 2x, after 320,000 training problems."""
 
 PROGRAMS: dict[tuple[str, str], Figures] = {
     ("all", "lstm"): _figures(35, 66),
@@ -69,12 +69,12 @@ LANGUAGE: dict[str, dict[str, int]] = {
 
 
 def sequence_figures(task: str, model: str) -> dict[str, Figures]:
-    """The paper's figures for a task and a model, by multiple of the training lengths: 1x, 2x, ..."""
+    """The paper's scores for a task and a model, by multiple of the training lengths: 1x, 2x, ..."""
     found = {**SEQUENCES.get((task, model), {}), **FURTHER.get((task, model), {})}
     return {f"{scale}x": figures for scale, figures in found.items()}
 
 
 def second_figures(task: str, model: str, geometry: str) -> dict[str, Figures]:
-    """The second paper's figures for a task and a model with this key space, or none, where they are known."""
+    """The second paper's scores for a task, a model and its key space (if any); empty if unknown."""
     found = SECOND.get((task.partition("[")[0], model, geometry))
     return {} if found is None else {"2x": found}

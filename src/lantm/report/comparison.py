@@ -20,10 +20,10 @@ _CAPTION = (
 
 
 def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequence[str] = ()) -> Group:
-    """Rows as a table of at most 80 characters: the best seed, the median, and the number of seeds that solve it.
+    """A table of at most 80 characters: the best seed, the median, and the number of seeds that solve the task.
 
-    `columns` are further fields of the rows. The model is in the title if there is only one, and the paper's figures
-    are left out if there are none.
+    `columns` are further fields of the rows. The model is in the title if there is only one, and the paper's scores are
+    left out if there are none.
     """
     models = list(dict.fromkeys(row["model"] for row in rows))
     compared = any(row["paper"] is not None for row in rows)
@@ -37,7 +37,7 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
     for row in rows:
         at = [row[name] for name in names]
         table.add_row(
-            *([""] * len(at) if at == before else map(Text, at)),  # brackets in a task's options are not markup
+            *([""] * len(at) if at == before else map(Text, at)),  # Text: brackets in a task's options are not markup
             *(_shown(row.get(name)) for name in columns),
             row["scale"],
             f"{row['coarse']:.1f}/{row['fine']:.1f}",
@@ -47,7 +47,7 @@ def comparison_table(rows: Sequence[dict[str, Any]], title: str, columns: Sequen
             *([PASSES[row["pass"]]] if compared else []),
         )
         before = at
-    # Outside the table, because they may be wider than it.
+    # Outside the table, since they may be wider than it.
     title = title if len(models) > 1 else f"{title} ({models[0]})"
     return Group(Text(title, "bold"), table, Text(_CAPTION if compared else _CAPTION.partition("; ")[0], "dim"))
 

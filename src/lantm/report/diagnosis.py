@@ -1,7 +1,7 @@
 """Explains in sentences, from a recording, why a machine answers right or wrong.
 
-Three things are examined: how the read head moves through the memories, whether it settles on them and how far its line
-deviates from theirs; how sharply it reads; and whether gates that should be closed or open leak.
+It examines how the read head moves through the memories, whether it settles on them and how far its path deviates from
+theirs; how sharply it reads; and whether gates that should be closed or open leak.
 """
 
 from typing import SupportsInt
@@ -14,14 +14,14 @@ from lantm.geometry import Geometry
 from lantm.report.marks import symbol_mark
 from lantm.tasks import Source
 
-LEAK = 0.02  # a gate further than this from closed and from open leaks
-STRAY = 0.1  # of the distance between two memories: a read line that stays closer lies on the write line
-BLURRED = 0.9  # a reading with less than this on one memory is a mixture
-FAINT = 0.5  # a strength below it
+LEAK = 0.02  # a gate leaks if it differs by more than this from both 0 and 1
+STRAY = 0.1  # of the distance between two memories: reads that stay closer follow the path of writes
+BLURRED = 0.9  # a reading with a smaller weight on its largest memory is a mixture
+FAINT = 0.5  # strengths below this are weak
 
 
 def diagnose(recording: Recording, task: Source, geometry: Geometry | None) -> list[str]:
-    """Sentences about what happened; `geometry` is that of the machine, None for one without a memory."""
+    """Sentences about a recording; `geometry` is that of the machine, None for other models."""
     said = [_mistakes(recording, task)]
     heads = recording.heads
     if heads is None or geometry is None or recording.of_text:
@@ -51,7 +51,7 @@ def _mistakes(recording: Recording, task: Source) -> str:
 
 
 def _path(recording: Recording, geometry: Geometry) -> list[str]:
-    """How the read head moves through the memories, and how far its line deviates from the line of writing."""
+    """How the read head moves through the memories, and how far its path deviates from that of the writes."""
     gap = stride(recording, geometry)
     # The last reading is not used, and the one before it only for `<e>`, which needs no memory.
     near = approach(recording, geometry)
@@ -83,7 +83,7 @@ def _moves(who: str, slots: Int[np.ndarray, " reads"]) -> str:
 
 
 def _settling(who: str, settled_on: Int[np.ndarray, " reads"]) -> str:
-    """How long the head finds a memory to go on from; `settled_on` is -1 after reads where it does not."""
+    """After which reads the head settles on a memory; `settled_on` is -1 after reads where it does not."""
     missed = np.flatnonzero(settled_on < 0)
     if not missed.size:
         return f"{who} settles on a memory after every read of the answer."
@@ -96,7 +96,7 @@ def _settling(who: str, settled_on: Int[np.ndarray, " reads"]) -> str:
 
 
 def _drift(recording: Recording, off: Float[np.ndarray, " reads"]) -> str:
-    """`off`: how far each read of the answer is from the nearest memory, in distances between two memories."""
+    """`off` is the distance of each read from the nearest memory, in units of the distance between two memories."""
     part = max(1, len(off) // 10)
     begins, ends, most = float(np.median(off[:part])), float(np.median(off[-part:])), float(off.max())
     if most < STRAY:
@@ -116,7 +116,7 @@ def _drift(recording: Recording, off: Float[np.ndarray, " reads"]) -> str:
 
 
 def _sharpness(recording: Recording, task: Source) -> list[str]:
-    """The share of one memory in a reading, and what was read for the first mistake."""
+    """The weight of the largest memory in a reading, and what was read for the first mistake."""
     heads = recording.heads
     if heads is None or heads.read_weights is None or not heads.read_weights.size:
         return []
@@ -143,7 +143,7 @@ def _written(recording: Recording, heads: Heads, task: Source, slot: int) -> str
 
 
 def _gates(recording: Recording) -> list[str]:
-    """Gates that are neither closed nor open: of read heads while answering, of write heads while writing."""
+    """Gates that are neither closed nor open: of read heads during the answer, of write heads during the input."""
     heads, start = recording.heads, recording.answer_start
     assert heads is not None
     leaks = []
@@ -170,7 +170,7 @@ def _quoted(task: Source, symbol: SupportsInt) -> str:
 
 
 def _percent(share: float) -> str:
-    """In whole percent, with a decimal for small values.
+    """A percentage, with a decimal for small values.
 
     >>> _percent(0.5), _percent(0.0123)
     ('50%', '1.2%')

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from lantm.training import History
 
-POINTS = 300  # per curve, at most
+POINTS = 300  # maximum per curve
 
 
 def loss_curves(history: History) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def loss_curves(history: History) -> dict[str, Any]:
 
 
 def curves_of_tests(history: History) -> list[dict[str, Any]]:
-    """The periodic tests: for each its label and `epochs`, and a curve per seed of `coarse` or of `perplexity`."""
+    """The periodic tests: for each its label, `epochs`, and a curve per seed of `coarse` or `perplexity`."""
     curves = []
     for label, test in history.tests.items():
         few = slice(None, None, -(-len(test.epochs) // POINTS))

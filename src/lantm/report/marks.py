@@ -3,11 +3,11 @@
 from lantm.tasks import Source, Task
 
 END = "∎"
-"""The end of an answer. No task has a symbol that looks like it, and `$`, which some papers use, is one of copy's."""
+"""The displayed end of an answer. It resembles no symbol of any task, unlike `$`, which some papers use."""
 
 
 def symbol_mark(source: Source, symbol: int) -> str:
-    """A symbol as it is shown: as the task names it, but for the end of an answer, which no symbol looks like."""
+    """The displayed form of a symbol: the task's name for it, or `END` for the end of an answer."""
     if isinstance(source, Task) and symbol == source.end_of_output:
         return END
     return source.symbol_name(symbol)

@@ -1,8 +1,8 @@
 """Projection of key spaces to the plane, for drawing.
 
-A geometry of one dimension is drawn over time, one of two dimensions as its plane, one with a rim (a disk, a map of a
-sphere) inside that rim. More dimensions are projected onto the two principal directions of the keys. To draw a geometry
-of your own differently, register a function for its class: `projection.register(Helix)`.
+A one-dimensional key space is drawn over time, a two-dimensional one as its plane, one with a rim (a disk, a map of a
+sphere) inside that rim. Higher dimensions are projected onto the two principal directions of the keys. To draw your own
+geometry differently, register a function for its class: `projection.register(Helix)`.
 """
 
 import dataclasses
@@ -25,22 +25,22 @@ class Projection:
     """A way to draw keys in a plane."""
 
     place: Callable[[Keys, Times], Points]
-    """The place where keys of given steps are drawn; nan if there is none."""
+    """Maps keys and their steps to points of the plane; nan if there is none."""
     labels: tuple[str, str] = ("", "")
     """The labels of the axes."""
     equal: bool = True
     """Whether both axes have the same scale."""
     outline: tuple[Float[np.ndarray, "_ 2"], ...] = ()
-    """Lines besides the keys: the rim of a disk, the net of a sphere. The first is drawn stronger."""
+    """Further lines: the rim of a disk, the grid of a sphere. The first is drawn stronger."""
     bounded: bool = False
-    """Whether the first line of the outline is the edge of the whole space; an overview then shows all of it."""
+    """Whether the first line of the outline bounds the whole space; an overview then shows all of it."""
     note: str = ""
-    """A note for the reader of the picture."""
+    """A note for the reader of the plot."""
 
 
 @singledispatch
 def projection(geometry: Geometry, keys: Keys) -> Projection:
-    """The projection for a picture in which `keys` occur."""
+    """The projection for a plot of these `keys`."""
     if geometry.rim is not None:
         shadow = f"{geometry.raw_key_size} dimensions, their shadow on the first two"
         return _within(geometry, "" if geometry.raw_key_size == 2 else shadow)
@@ -58,7 +58,7 @@ def _(geometry: Disk, keys: Keys) -> Projection:
 
 @projection.register
 def _(geometry: Sphere, keys: Keys) -> Projection:
-    """The whole sphere as a map, with a net of parallels and meridians, 30 degrees apart."""
+    """The whole sphere as a map, with parallels and meridians every 30 degrees."""
     around = np.linspace(0, 2 * np.pi, 121)
     down = np.linspace(0, 0.999 * np.pi, 31)
     net = [(np.full_like(around, angle), around) for angle in np.arange(1, 6) * np.pi / 6]
@@ -91,7 +91,7 @@ def _within(geometry: Geometry, note: str) -> Projection:
 
 
 def circle(radius: float) -> Points:
-    """The edge of a disk."""
+    """The circle around the origin, as a line."""
     angle = np.linspace(0, 2 * np.pi, 181)
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
@@ -101,7 +101,7 @@ def _widest(keys: Keys, size: int) -> Projection:
     finite = keys[np.isfinite(keys).all(axis=-1)]
     middle = finite.mean(axis=0) if len(finite) else np.zeros(size)
     _, widths, directions = np.linalg.svd(finite - middle if len(finite) else np.zeros((1, size)), full_matrices=True)
-    # The sign of a direction is arbitrary: the larger component is made positive, so that pictures do not flip.
+    # The sign of a direction is arbitrary: its largest component is made positive, so that plots do not flip.
     axes = directions[:2] * np.sign(directions[:2][[0, 1], np.abs(directions[:2]).argmax(axis=1)])[:, None]
     total = np.sum(widths**2)
     share = 100 * np.sum(widths[:2] ** 2) / total if total else 100.0

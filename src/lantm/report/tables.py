@@ -15,7 +15,7 @@ PASSES = {True: Text("pass", "green"), False: Text("fail", "red"), None: Text(""
 
 
 def plain_table(title: str, caption: str = "") -> Table:
-    """A table without lines between its columns, at most 80 characters wide."""
+    """A table without column separators, at most 80 characters wide."""
     return Table(
         title=Text(title),
         caption=Text(caption) if caption else None,
@@ -67,7 +67,7 @@ def _problem_table(rows: Sequence[Row], title: str) -> Table:
 
 
 def perplexity_table(rows: Sequence[Row], title: str, columns: Sequence[str] = ()) -> Table:
-    """Rows of perplexities, beside the paper's if there are any."""
+    """Perplexities as a table, beside the paper's if there are any."""
     compared = any(row.get("paper") for row in rows)
     table = plain_table(
         title, "of the seed that is best in validation" + (", compared as the paper rounds" if compared else "")

@@ -11,7 +11,7 @@
     ___*_
 
 Numbers have their most significant digit first, `∎` is the end symbol, and `*` marks wrong digits. Lines that are too
-long for a width show their two ends and what is around the first mistake, digit under digit.
+long show their two ends and the surroundings of the first mistake, with digits aligned.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from lantm.report.marks import symbol_mark
 from lantm.tasks import Double, NumberTask, Programs, Task
 
-_NARROWEST = 60  # columns: room for the ends of a line, its first mistake, and what is said of the rest
+_NARROWEST = 60  # minimum width: the ends of a line, its first mistake, and the number of omitted symbols
 
 
 class Worked(NamedTuple):
@@ -41,7 +41,7 @@ def worked_problem(
     by: str = "LANTM",
     width: int | None = None,
 ) -> str:
-    """The lines of a problem: its input symbols, the right answer and the given one, both in the order of time."""
+    """The text of a worked problem, from its input, expected and predicted symbols in order of time."""
     worked = work_out(task, inputs, targets, predicted, width)
     lines = ["problem", *worked.problem, "=", worked.right, f"{by} prediction", worked.given, "diff", worked.marks]
     return "\n".join(lines)
@@ -54,13 +54,13 @@ def work_out(
     predicted: Sequence[int],
     width: int | None = None,
 ) -> Worked:
-    """The same, line by line; lines of numbers have equal length, digit under digit. By default nothing is left out."""
+    """The lines of a worked problem; digits are aligned. Without `width` nothing is omitted."""
     backwards = task.lowest_first if isinstance(task, NumberTask) else isinstance(task, Programs)
     names = {symbol: symbol_mark(task, symbol) for symbol in {*inputs, *targets, *predicted}}
     right, given = ([names[symbol] for symbol in answer] for answer in (targets, predicted))
     if backwards:
         right, given = right[::-1], given[::-1]
-    # A name may be longer than one character: what is below it has the same width.
+    # A symbol's name may be longer than one character, so columns have different widths.
     widths = [max(len(one), len(other)) for one, other in zip(right, given, strict=True)]
     right, given = ([name.ljust(room) for name, room in zip(line, widths, strict=True)] for line in (right, given))
     marks = [("_" if one == other else "*") * len(one) for one, other in zip(right, given, strict=True)]
@@ -74,7 +74,7 @@ def work_out(
 
 
 def shorten(text: str, width: int) -> str:
-    """A text that fits the width: if it is too long, its two ends, and how much is left out between them.
+    """A text that fits the width: if necessary, its two ends, and the number of characters omitted between them.
 
     >>> shorten("0123456789" * 8, 60)
     '01234567890123456789012 … 34 more … 78901234567890123456789'
@@ -83,7 +83,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def first_mistake(task: Task, targets: Sequence[int], predicted: Sequence[int]) -> str:
-    """A sentence about the first symbol that is wrong, in the order of time, in which one is."""
+    """A sentence about the first wrong symbol, in order of time."""
     at = next(at for at, (one, other) in enumerate(zip(targets, predicted, strict=True)) if one != other)
     right, given = targets[at], predicted[at]
     if right == task.end_of_output:
@@ -99,7 +99,7 @@ def _problem(task: Task, names: list[str]) -> list[list[str]]:
     if task.name == "addition":
         # The second number's digits come first (table "Input/output examples").
         return [[" ", " ", *names[1::2][::-1]], ["+", " ", *names[0::2][::-1]]]
-    if isinstance(task, Double):  # above its digits in the answer, which `$` begins or ends
+    if isinstance(task, Double):  # aligned with the digits of the answer, which begins or ends with the end symbol
         return [list("2 x"), [" ", " ", *names[::-1]] if task.lowest_first else [" ", *names, " "]]
     if isinstance(task, Programs):
         return [list(line) for line in "".join(names).split(";")]
@@ -107,7 +107,7 @@ def _problem(task: Task, names: list[str]) -> list[list[str]]:
 
 
 def _kept(size: int, width: int | None, mistake: int | None = None) -> list[range]:
-    """The columns of a line that are shown: all that fit, or the two ends and what is around a mistake."""
+    """The columns to show: all if they fit, otherwise the two ends and the surroundings of a mistake."""
     if width is None or size <= max(width, _NARROWEST):
         return [range(size)]
     width = max(width, _NARROWEST)
@@ -120,7 +120,7 @@ def _kept(size: int, width: int | None, mistake: int | None = None) -> list[rang
 
 
 def _join(names: Sequence[str], kept: list[range]) -> str:
-    """The columns that are shown, and between them how many are not."""
+    """The shown columns, with the number of omitted ones between them."""
     line = "".join(names[kept[0].start : kept[0].stop])
     for before, after in itertools.pairwise(kept):
         line += _left_out(after.start - before.stop) + "".join(names[after.start : after.stop])

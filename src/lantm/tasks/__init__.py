@@ -20,7 +20,11 @@ from lantm.tasks.sized import HardDraw, SizedTask, keep
 from lantm.tasks.source import Source
 from lantm.tasks.text import Text
 
-TASKS: Registry[Task] = Registry("task", Task)  # type: ignore[type-abstract]
+TASKS: Registry[Task] = Registry(
+    "task",
+    Task,  # type: ignore[type-abstract]
+    "a SequenceTask needs name, train_lengths, output and expected, and output_size if answers are longer than inputs",
+)
 for _task in (Copy, Reverse, BigramFlip, Double, Addition, OddFirst, RepeatCopy, PrioritySort, Programs):
     TASKS.add(_task.name, _task)
 

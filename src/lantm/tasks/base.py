@@ -36,7 +36,7 @@ class Task(eqx.Module):
     function.
 
     The symbols are `data_symbols` symbols of data, numbered from 0, then `<s>` (start), `</s>` (end of
-    input), `<e>` (end of output), and then `unused_symbols` that never occur.
+    input), `<e>` (end of output, shown as `∎` in answers and pages), and then `unused_symbols` that never occur.
     """
 
     name: eqx.AbstractClassVar[str]

@@ -77,8 +77,8 @@ class Programs(Task):
         """The largest training length, at which the paper scores; other scales are not supported."""
         if scale != 1:
             raise LantmError(
-                f"there are no programs at scale {scale}: use 1, the largest training length, or give numbers of digits "
-                f"by --lengths, up to {MOST_DIGITS}"
+                f"there are no programs at scale {scale}: use 1, the largest training length, or give numbers of "
+                f"digits by --lengths, up to {MOST_DIGITS}"
             )
         return Lengths(self.train_lengths.largest, self.train_lengths.largest, self.train_lengths.stride)
 

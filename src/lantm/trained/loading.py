@@ -9,14 +9,14 @@ import jax
 import numpy as np
 
 from lantm import weight_files
-from lantm.errors import DamageWarning, LantmError
+from lantm.errors import DamageWarning, LantmError, meant
 from lantm.evaluation.budget import model_shapes
 from lantm.files import check_file
 from lantm.machine import Model
 from lantm.provenance import read_provenance
 from lantm.records import make_record
 from lantm.registry import Trust
-from lantm.tasks import Corpus, Source, Text
+from lantm.tasks import TASKS, Corpus, Source, Text
 from lantm.trained import zoo
 from lantm.trained.trained import Trained
 from lantm.training import Experiment, RunFolder, best_starts, load_learners
@@ -43,10 +43,17 @@ def load(name: str | pathlib.Path, data: pathlib.Path | None = None, trust: Trus
         return load_run(run, data)
     if (file := zoo.find(str(name))) is not None:
         return load_file(file, data, trust)
-    known = ", ".join(zoo.names())
-    raise LantmError(
+    raise LantmError(_unknown(str(name)))
+
+
+def _unknown(name: str) -> str:
+    """The error for a name of which there is no machine."""
+    if name in TASKS:
+        return f"the zoo has no machine for {name}: lantm train {name} --out RUN trains one; then give RUN instead"
+    near = meant(name, zoo.tasks(), also=zoo.names())
+    return (
         f"{name} is not a run folder: it has no experiment.json; lantm train --out makes one; nor is it a machine of "
-        f"the zoo, which has {known}"
+        f"the zoo: {near}, and the longer names that lantm zoo lists"
     )
 
 

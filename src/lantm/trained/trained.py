@@ -44,7 +44,7 @@ from lantm.tasks import Source, Task, Text
 from lantm.tasks.base import LONGEST
 from lantm.trained.scored_at import lengths_or_parts
 from lantm.trained.solution import Solution, encoded, solve
-from lantm.training import Experiment, History, Learner, Result, RunFolder
+from lantm.training import Experiment, History, Learner, Result, RunFolder, seed_and_start
 from lantm.training.origin import finite_weights
 
 Which = Literal["best", "last"]
@@ -121,7 +121,7 @@ class Trained:
     def __repr__(self) -> str:
         """One line, for notebooks."""
         made, last = self.experiment, self.seeds[-1]
-        seeds = f"seed {last}" if made.seeds == 1 else f"seeds {self.seeds[0]} to {last}"
+        seeds = seed_and_start(last) if made.seeds == 1 else f"seeds {self.seeds[0]} to {last}"
         return f"<{self.name}: {made.model} on {made.task}, recipe {made.recipe_name}, {seeds}, epoch {self.epoch}>"
 
     # Selecting machines.

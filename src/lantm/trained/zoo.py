@@ -4,6 +4,7 @@ import pathlib
 from typing import get_args
 
 from lantm.machine import ModelName
+from lantm.tasks import TASKS
 from lantm.weight_files import SUFFIX
 
 SHELF = pathlib.Path(__file__).parent / "machines"
@@ -14,6 +15,11 @@ _PREFERRED: tuple[ModelName, ...] = get_args(ModelName)
 def names(shelf: pathlib.Path = SHELF) -> list[str]:
     """All machines of a folder, in alphabetical order."""
     return sorted(path.name.removesuffix(SUFFIX) for path in shelf.glob(f"*{SUFFIX}"))
+
+
+def tasks(shelf: pathlib.Path = SHELF) -> list[str]:
+    """The tasks whose names stand for a machine of a folder."""
+    return [task for task in TASKS if find(task, shelf) is not None]
 
 
 def find(name: str, shelf: pathlib.Path = SHELF) -> pathlib.Path | None:

@@ -10,7 +10,7 @@ from lantm.training.programs import compile_ahead
 from lantm.training.recipe import Recipe
 from lantm.training.rows import Row, score_row, score_rows
 from lantm.training.run_folder import RunFolder
-from lantm.training.starts import best_starts, load_learners
+from lantm.training.starts import best_starts, load_learners, seed_and_start
 
 __all__ = [
     "EpochReport",
@@ -32,5 +32,6 @@ __all__ = [
     "load_learners",
     "score_row",
     "score_rows",
+    "seed_and_start",
     "train",
 ]

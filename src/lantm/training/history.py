@@ -27,7 +27,7 @@ class Curves:
     """By name: coarse and fine, or perplexity."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class History:
     """The metrics of a training over epochs; non-finite values are nan."""
 
@@ -43,6 +43,13 @@ class History:
     """Whether the most recent steps of a seed all had non-finite gradients."""
     tests: dict[str, Curves]
     """The tests, by scale (1x, 2x) or `validation`."""
+
+    def __repr__(self) -> str:
+        """One line; the arrays may have thousands of numbers."""
+        seeds = self.loss.shape[1]
+        loss = f", best loss {np.nanmin(self.loss[-1]):.4f}" if np.isfinite(self.loss[-1:]).any() else ""
+        names = ", ".join(field.name for field in dataclasses.fields(self))
+        return f"<History of {len(self.epochs):,} epochs, seeds: {seeds}{loss}; arrays {names}>"
 
     @classmethod
     def from_rows(cls, rows: Iterable[Row], seeds: Sequence[int]) -> "History":

@@ -183,7 +183,9 @@ class RunFolder:
                 unfinished.unlink(missing_ok=True)
         recordings.forget_after(self.recordings_path, epoch)
         rows = [row for row in self.metrics() if row["epoch"] <= epoch]
-        write_whole(self._metrics_file, "".join(json.dumps(row) + "\n" for row in rows).encode())
+        kept = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        if not (self._metrics_file.is_file() and self._metrics_file.read_bytes() == kept):
+            write_whole(self._metrics_file, kept)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Writes the final scores."""
@@ -196,6 +198,11 @@ class RunFolder:
         summary, where = read_json_object(self._summary_file), str(self._summary_file)
         make_record(Summary, summary, where, others=True)
         return {**summary, "rows": read_rows(summary.get("rows", []), f"rows in {where}")}
+
+    def has_since_completion(self, name: str) -> bool:
+        """Whether this file of a complete run is there, and was written after the final scores."""
+        path = self.path / name
+        return path.is_file() and path.stat().st_mtime_ns >= self._summary_file.stat().st_mtime_ns
 
     @property
     def seconds(self) -> float:

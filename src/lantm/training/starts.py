@@ -51,6 +51,16 @@ def start_seed(seed: int, at: int) -> int:
     return (seed + at * _BETWEEN_STARTS) % SEEDS
 
 
+def seed_and_start(number: int) -> str:
+    """The seed and the start of a machine, from the seed that `start_seed` gave it; starts are counted from 1.
+
+    >>> seed_and_start(3), seed_and_start(start_seed(8, 4))
+    ('seed 3', 'seed 8, start 5')
+    """
+    at, seed = divmod(number, _BETWEEN_STARTS)
+    return f"seed {seed}, start {at + 1}" if at and seed < 10_000 else f"seed {number}"
+
+
 def start_with(learners: Learner, model: Model, mesh: Mesh) -> Learner:
     """The same machines with the weights of `model`; all other state is unchanged."""
 

@@ -14,7 +14,7 @@ from lantm.report import perplexity_table
 from lantm.training import Experiment
 
 PAPERS = "translation"
-"""The key space of the paper's own experiments."""
+"""The key space of the paper's experiments."""
 KEY_SPACES = (
     PAPERS,
     "translation-1",
@@ -29,20 +29,20 @@ KEY_SPACES = (
     "disk[radius=8]",
     "hyperbolic-3",
 )
-"""Those with a radius occur twice: nearly flat over the length of a training problem, and strongly curved."""
+"""Spaces with a radius occur twice: nearly flat over the length of a training problem, and strongly curved."""
 STARTS: dict[str, dict[str, Any]] = {
     "rotation": {"state_range": 1.0},
     "scaling-rotation": {"state_range": 1.0, "initial_step": 1.0},
 }
-"""Changes where actions fix the origin: heads that start there never leave it, and half steps end there."""
+"""Changes for groups that fix the origin: heads that start there never leave it, and half steps end there."""
 EPOCHS = 1000
-"""Half of the epochs of our recipe."""
+"""Half of the recipe's epochs."""
 LANGUAGE_KEY_SPACES = {PAPERS: "", "disk": "disk"}
-"""With the part of file names that distinguishes their trainings from the paper's own."""
+"""Key spaces, with the part of file names that distinguishes their trainings from the paper's."""
 
 
 def _within(experiment: Experiment, geometry: str) -> Experiment:
-    """The experiment in another key space, with one start per seed, to compare spaces."""
+    """The experiment in another key space, with one start per seed, for a fair comparison."""
     changed: dict[str, Any] = {"geometry": geometry}
     experiment = dataclasses.replace(experiment, recipe=dataclasses.replace(experiment.recipe, starts=1))
     if experiment.recipe_name != "paper":

@@ -1,7 +1,7 @@
 """Ablation of the recipe `exact`: each mechanism alone, each one left out, all and none.
 
-Every seed is a single start, so that the table says how often a machine gets there, not how often the best of several
-does. Seeds with even numbers follow the recipe's curriculum, the others do not.
+Every seed has a single start, so that the table shows how often a machine succeeds, not how often the best of several
+does. Even seeds follow the recipe's curriculum, odd ones do not.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ from lantm.grids.request import Request
 from lantm.grids.studies.sequences import TASKS, requested, scale_suffix, varied
 from lantm.grids.study import Study
 
-# How each is turned off. Cells settle within their bound: without it they cannot.
+# The settings that turn each mechanism off. Cell settling needs bounded cells.
 _OFF: dict[str, dict[str, Any]] = {
     "settling": {"settle_reads": False},
     "bound": {"cell_bound": None, "settle_cells": 0.0},
@@ -27,14 +27,14 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     **{f"no-{name}": off for name, off in _OFF.items()},
     "no-cell-settling": {"settle_cells": 0.0},
     **{f"cell-settling-{speed}": {"settle_cells": speed} for speed in (0.004, 0.016)},
-    # What belongs to training.
+    # Mechanisms of the training.
     "no-noise": {"noise": 0.0},
     "no-hard-problems": {"hard_share": 0.0},
 }
-"""By name, what each changes in the machine or the training of the recipe `exact`."""
+"""Changes to the machine or the training of the recipe `exact`, by name."""
 
 PROBLEMS = 640
-"""Per figure: so many tell whether a seed solves a length, for a fifth of the time."""
+"""Problems per score: enough to decide whether a seed solves a length, in a fifth of the time."""
 
 
 def _cells(request: Request) -> list[Cell]:

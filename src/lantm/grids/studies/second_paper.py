@@ -1,7 +1,7 @@
 """The authors' second paper (Yang and Rush, 2017): eight tasks, keys in the plane and on a sphere, and its baselines.
 
-The recipe `paper` stands for that paper's, `second`. Models that ours are compared with have neither `robust` nor
-`exact`: beside those they are trained by `tuned`.
+The recipe `paper` stands for that paper's recipe, `second`. The peers have neither `robust` nor `exact`; they are
+trained by `tuned` instead.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ def _cells(request: Request) -> list[Cell]:
 
 
 def _rows() -> list[tuple[ModelName, str]]:
-    """Every model by name; machines with a key space in two of them."""
+    """All models; those with a key space in the plane and on the sphere."""
     spaces = [(model, geometry) for geometry in (PLANE, SPHERE) for model in MODELS if model.startswith("lantm")]
     return spaces + [(model, "") for model in MODELS if not model.startswith("lantm")]
 

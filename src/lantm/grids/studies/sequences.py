@@ -15,7 +15,7 @@ from lantm.tasks import make_task
 from lantm.training import Experiment, ModelName
 
 TASKS = ("copy", "reverse", "bigramFlip", "double", "addition")
-SEEDS = {"lstm": 3}  # of all others 8
+SEEDS = {"lstm": 3}  # all others have 8
 SEEDS_OF_EXACT = 10
 
 
@@ -33,7 +33,7 @@ def requested(task: str, model: ModelName, request: Request) -> Experiment:
 
 
 def varied(experiment: Experiment, changes: Mapping[str, Any]) -> Experiment:
-    """The experiment with settings of its machine or its recipe changed."""
+    """The experiment with changed settings of its machine or recipe."""
 
     def changed(record: Any) -> Any:
         own = {name: value for name, value in changes.items() if hasattr(record, name)}
@@ -43,13 +43,13 @@ def varied(experiment: Experiment, changes: Mapping[str, Any]) -> Experiment:
 
 
 def scale_suffix(request: Request) -> str:
-    """A suffix of results with requested scales, so that they do not replace the study's."""
+    """A suffix for results at requested scales, so that they do not replace the study's."""
     return "".join(f"-{scale}x" for scale in request.scales)
 
 
 def _quick(experiment: Experiment, request: Request) -> Experiment:
-    """Short problems, few epochs, one or two seeds: everything runs, little is learnt."""
-    large = isinstance(experiment.machine, LstmConfig)  # a hundred times the parameters
+    """Short problems, few epochs, one or two seeds: exercises everything, learns little."""
+    large = isinstance(experiment.machine, LstmConfig)  # a hundred times as many parameters
     recipe = dataclasses.replace(
         experiment.recipe,
         epochs=4 if large else 100,
@@ -81,7 +81,7 @@ def _sequence_cells(request: Request) -> list[Cell]:
 
 def _further_cells(request: Request) -> list[Cell]:
     if request.recipe == "tuned":
-        raise LantmError("generalisation is of InvNorm, which has no recipe tuned: use paper, robust or exact")
+        raise LantmError("generalisation uses InvNorm, which has no recipe tuned: use paper, robust or exact")
     exact = request.recipe == "exact"
     return [
         Cell(

@@ -28,15 +28,15 @@ def _cells(request: Request) -> list[Cell]:
 
 
 def text_cells(request: Request, machines: Sequence[tuple[ModelName, Mapping[str, Any], str]]) -> list[Cell]:
-    """A cell for each model with changes to its machine, and what distinguishes it from the paper's."""
+    """A cell for each model, change of its machine, and file name part that distinguishes it from the paper's."""
     if request.folder is None:
         raise LantmError(
             "language needs a text: give --data FOLDER with ptb.train.txt, ptb.valid.txt and ptb.test.txt "
             "(Tomas Mikolov's simple-examples.tgz has them)"
         )
     if request.recipe != "paper" or request.scales or request.hard:
-        raise LantmError("language has one recipe, the paper's, and no scales: leave out --recipe, --scales and --hard")
-    # With a large vocabulary, one matrix product keeps all cores busy.
+        raise LantmError("language has only the recipe paper, and no scales: leave out --recipe, --scales and --hard")
+    # With a large vocabulary, a single matrix product uses all cores.
     use_one_device()
     text = TextFiles.of(_beginning(request.folder) if request.quick else request.folder)
     return [
@@ -64,7 +64,7 @@ def _changed(experiment: Experiment, changes: Mapping[str, Any], text: TextFiles
 
 
 def _geometry(model: ModelName, changes: Mapping[str, Any]) -> dict[str, str]:
-    """The geometry, where machines have one."""
+    """The geometry, for models that have one."""
     machine = preset("text", model).machine
     return {"geometry": changes.get("geometry", machine.geometry)} if isinstance(machine, LantmConfig) else {}
 

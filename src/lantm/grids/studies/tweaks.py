@@ -1,6 +1,6 @@
 """The paper's minor claims (section 4 and appendix A) and unspecified details: one variation at a time, on all tasks.
 
-A switch of the machine or of the recipe has a row here, or a preset that uses it; otherwise it has no place in either.
+Every switch of the machine or the recipe has a row here or is used by a preset; otherwise it should be removed.
 """
 
 from typing import Any
@@ -12,11 +12,11 @@ from lantm.grids.study import Study
 
 VARIATIONS: dict[str, dict[str, Any]] = {
     "as-it-is": {},
-    # The paper's tweaks, each taken away.
+    # The paper's tweaks, each turned off.
     "no-gate-bias": {"write_gate_bias": 0.0},
     "no-normalisation": {"normalise_steps": False},
     "no-interpolation": {"interpolate_actions": False},
-    # The other readings of what the paper leaves open (docs/machine.md).
+    # Other interpretations of what the paper leaves open (docs/machine.md).
     "power-2": {"weighting": "invnorm[power=2.0]"},
     "renormalised": {"weighting": "invnorm[renormalise=true]"},
     "read-sees-write": {"read_sees_write": True},
@@ -24,10 +24,10 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "momentum": {"momentum": 0.95},
     "adam": {"optimiser": "adam"},
     "two-write-heads": {"write_heads": 2},
-    # The same trainings, whose weights are compared once more before they are chosen.
+    # The same trainings, with retests before weights are selected.
     "retested": {"retest_batches": 100},
 }
-"""By name, what each changes in the machine or the training of the recipe."""
+"""Changes to the machine or the training of the recipe, by name."""
 
 
 def _cells(request: Request) -> list[Cell]:

@@ -1,6 +1,6 @@
 """`lantm reproduce all`: the list of all studies and recipes of the documentation's tables.
 
-They have no cells of their own: those of the studies are taken, and what studies share is trained once.
+These tables use the cells of the studies; trainings that studies share are done once.
 """
 
 import dataclasses
@@ -18,21 +18,21 @@ from lantm.grids.study import Study, check_names, labels_of
 from lantm.training import ModelName
 
 ALL = "all"
-"""The name of all of them together."""
+"""The name for all studies together."""
 SUMMARY = "all tables of the paper by all recipes of the documentation, on one page; language if --data is given"
 QUICK = ("copy", "as-it-is", "no-gate-bias", "all")
-"""The rows of a quick version, unless others are chosen: a task, two variations, and all kinds of programs."""
+"""The rows of a quick version by default: a task, two variations, and all kinds of programs."""
 LAST: ModelName = "lstm"
-"""The model whose rows come last, since they take as long as all others together."""
+"""The model whose cells are trained last, since they take as long as all others together."""
 
 
 class Part(NamedTuple):
-    """A study by one recipe."""
+    """A study with one recipe."""
 
     study: Study
     recipe: str = "paper"
     models: tuple[ModelName, ...] = ()
-    """Those that the documentation has; all by default."""
+    """The models included in the documentation; all by default."""
 
 
 PARTS = (
@@ -50,16 +50,16 @@ PARTS = (
 
 
 def check_request(request: Request) -> None:
-    """Raises a `LantmError` for what a study alone can be asked."""
+    """Raises a `LantmError` for options that apply only to a single study."""
     for flag, given in (("scales", request.scales), ("hard", request.hard)):
         if given:
-            raise LantmError(f"--{flag} is for one study: leave it out, for all of them have their own")
+            raise LantmError(f"--{flag} applies to a single study: leave it out, since each has its own")
 
 
 def cells_of_all(request: Request, command: str = "") -> list[Cell]:
-    """The requested cells of all studies in the order of their training; a name that none of them has is an error.
+    """The requested cells of all studies in training order; raises a `LantmError` for a name that selects none.
 
-    Cells that share a training follow each other, so that it is still at hand; the LSTM's are the last.
+    Cells that share a training are adjacent, so that it stays in memory; those of the LSTM come last.
     """
     check_request(request)
     parts = [part for part in PARTS if request.folder is not None or part.study is not LANGUAGE]
@@ -74,13 +74,13 @@ def cells_of_all(request: Request, command: str = "") -> list[Cell]:
         cell for part, found in zip(parts, known, strict=True) for cell in _selected(part, request, *found, command)
     ]
     if not cells:
-        raise LantmError("--only and --models choose no cell together: leave one out")
+        raise LantmError("--only and --models together select no cell: leave one out")
     first = {cell.run_name: at for at, cell in reversed(list(enumerate(cells)))}
     return sorted(cells, key=lambda cell: (cell.experiment.model == LAST, first[cell.run_name]))
 
 
 def tables_of(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
-    """The cells of every study by recipe, in the order of the tables."""
+    """The cells of every study and recipe, in the order of the tables."""
     found: dict[tuple[str, str], list[Cell]] = {(part.study.name, part.recipe): [] for part in PARTS}
     for cell in cells:
         found[cell.study, cell.experiment.recipe_name].append(cell)
@@ -99,7 +99,7 @@ def _known(part: Part, request: Request) -> tuple[list[str], list[str]]:
 
 
 def _selected(part: Part, request: Request, models: Sequence[str], names: Sequence[str], command: str) -> list[Cell]:
-    """The cells of a part that are asked for; none if it has none of the models, or none of the names."""
+    """The requested cells of a part; empty if it has none of the models or none of the names."""
     asked_names = request.only or (QUICK if request.quick else ())
     only = tuple(name for name in asked_names if name in names)
     chosen = tuple(model for model in models if not request.models or model in request.models)

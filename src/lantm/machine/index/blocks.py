@@ -1,7 +1,7 @@
 """The storage of the index: memories in blocks of consecutive slots, each block with a summary.
 
-Components come first and slots last. A read is then a product of long rows, which on a CPU takes a fifth of the
-time of a product of long columns, and a block is a slice of every row.
+Components come first and slots last: a read is then a product of long rows, which on a CPU takes a fifth of the time of
+a product of long columns, and a block is a slice of every row.
 """
 
 from typing import NamedTuple
@@ -13,17 +13,17 @@ from lantm.machine.loops import put_slices
 from lantm.machine.memory import Memory
 from lantm.machine.weighting import FAINTEST, Weighting
 
-# Squared distances beyond this count as this. A distance that is cut off still obeys the triangle inequality.
+# Squared distances are clipped to this. Clipped distances still obey the triangle inequality.
 FARTHEST = 1e36
-# Squares of squared distances in a larger block leave the range of float32.
+# In larger blocks, squares of squared distances would overflow float32.
 _LARGEST_RADIUS = 1e8
 
 
 class Slots(NamedTuple):
-    """Memories: where they are, and what they add to the numerators and to the denominator of a read.
+    """Memories as the index stores them: addresses, and contributions to the numerators and the denominator of a read.
 
-    The contents of memory i are S_i M_i and, last, its mass: 1, or S_i where strengths are renormalised. All are
-    zero where there is nothing to see.
+    The contents of memory i are S_i M_i and, last, its mass: 1, or S_i if strengths are renormalised. All are zero for
+    invisible slots.
     """
 
     addresses: Float[Array, "*batch key slots"]
@@ -31,16 +31,16 @@ class Slots(NamedTuple):
 
     @property
     def visible(self) -> Bool[Array, "*batch slots"]:
-        """Where there is a memory to see."""
+        """Which slots hold visible memories."""
         return self.contents[..., -1, :] > 0
 
 
 class Summaries(NamedTuple):
-    """What is known of every block, with f_i = (y_i, |y_i|^2) for its memory i at y_i from the centre."""
+    """The summary of every block, with f_i = (y_i, |y_i|^2) for a memory i at y_i from the centre."""
 
     centres: Float[Array, "batch key blocks"]
-    radii: Float[Array, "batch blocks"]  # no memory of the block is farther from the centre
-    largest: Float[Array, "batch blocks"]  # no component of its contents is larger, for a mass of 1
+    radii: Float[Array, "batch blocks"]  # maximum distance of the block's memories from the centre
+    largest: Float[Array, "batch blocks"]  # maximum absolute component of its contents, per mass
     moments: Float[Array, "batch width+1 key+2 blocks"]  # sums of contents times (1, f_i)
     spreads: Float[Array, "batch key+1 key+1 blocks"]  # sums of mass times f_i f_i^T
 
@@ -51,7 +51,7 @@ class Summaries(NamedTuple):
 
 
 class Store(NamedTuple):
-    """A memory: closed blocks with their summaries, and the block that is being written to."""
+    """A memory: closed blocks with their summaries, and the open block, which is being written."""
 
     closed: Slots
     summaries: Summaries
@@ -59,7 +59,7 @@ class Store(NamedTuple):
 
 
 def empty(batch: int, key: int, width: int, blocks: int, size: int) -> Store:
-    """Room for so many blocks of the given size."""
+    """An empty store for `blocks` blocks of `size` slots."""
     return Store(
         closed=Slots(jnp.zeros((batch, key, blocks * size)), jnp.zeros((batch, width + 1, blocks * size))),
         summaries=Summaries(
@@ -76,7 +76,7 @@ def empty(batch: int, key: int, width: int, blocks: int, size: int) -> Store:
 def write(
     block: Slots, new: Memory, at: int | Int[Array, ""], seen: Bool[Array, " batch"], weighting: Weighting
 ) -> Slots:
-    """Writes memories from slot `at` of a block on, for those problems of the batch that will see them."""
+    """Writes memories from slot `at` of a block on; `seen` says for which problems they are visible."""
     strengths = jnp.maximum(new.strengths, FAINTEST) if weighting.renormalise else new.strengths
     masses = strengths if weighting.renormalise else jnp.ones_like(strengths)
     contents = jnp.concatenate([strengths[..., None] * new.vectors, masses[..., None]], axis=-1)
@@ -88,7 +88,7 @@ def write(
 
 
 def close(store: Store, block: Int[Array, ""]) -> Store:
-    """Moves what is open to its place as the given block, with a summary, and opens an empty block."""
+    """Stores the open block at index `block` with its summary, and opens an empty block."""
     size = store.open.contents.shape[-1]
 
     def put(old: Array, new: Array, at: Array) -> Array:
@@ -102,12 +102,12 @@ def close(store: Store, block: Int[Array, ""]) -> Store:
 
 
 def seal(store: Store) -> Store:
-    """The store without an open block, once nothing more will be written."""
+    """The store without an open block, when nothing more will be written."""
     return store._replace(open=Slots(*(rows[..., :0] for rows in store.open)))
 
 
 def summarise(block: Slots) -> Summaries:
-    """The summary of one block, around the memory in its middle."""
+    """The summary of one block, with the memory in its middle as the centre."""
     addresses, contents = block
     visible, masses = block.visible, contents[:, -1]
     middle = jnp.argmax(visible, axis=-1) + jnp.sum(visible, axis=-1) // 2

@@ -1,9 +1,8 @@
 """Reads through the index, at a cost of about the square root of the memory's size, with an error bound.
 
-Memories are grouped in blocks of consecutive slots, and every block has a summary. A read looks at all summaries,
-reads exactly the few blocks whose summaries could be most wrong, and takes the others by their summaries (see
-`lantm.machine.index.expansion`). Consecutive writes are near one another, since heads move by steps; but only speed
-relies on it: what a read could be off by is computed with every read.
+A read computes the error bound of every block's summary, reads the few blocks with the largest bounds exactly, and uses
+the summaries of the others (see `lantm.machine.index.expansion`). Consecutive writes are near one another, since heads
+move by steps. Only speed relies on this, since an error bound is computed with every read.
 """
 
 import dataclasses
@@ -26,14 +25,14 @@ from lantm.machine.weighting import Weighting
 
 @dataclasses.dataclass(frozen=True)
 class Index:
-    """How much of the memory a read looks at."""
+    """The accuracy of reads."""
 
     nearest: int = 8
-    """Up to so many blocks are read exactly: those whose summaries could be most wrong, mostly the nearest."""
+    """Number of blocks that are read exactly: those with the largest error bounds, usually the nearest."""
     tolerance: float = 0.01
-    """Where a component of a reading could be farther off than this, all memories are read after all."""
+    """If the error bound of any component of a reading exceeds this, all memories are read."""
     block: int | None = None
-    """Memories in a block; by default so many that the blocks read cost about as much as all summaries."""
+    """Memories per block; by default such that the exact blocks cost about as much as all summaries."""
 
     def __post_init__(self) -> None:
         if self.nearest < 1:
@@ -45,45 +44,46 @@ class Index:
 
     @property
     def few(self) -> int:
-        """How many blocks are tried first: for a head that stands on a memory they are enough."""
+        """The number of exact blocks that is tried first; it suffices for a head close to a memory."""
         return -(-self.nearest // 4)
 
     def block_size(self, slots: int, write_heads: int) -> int:
-        """The size of the blocks of a memory; a multiple of what a step writes, which then lies in one block."""
+        """The size of a memory's blocks: a multiple of the number of write heads, so that a step writes to one
+        block."""
         size = self.block or math.ceil(math.sqrt(4 * slots / self.few))  # a summary costs as much as four slots
         return -(-size // write_heads) * write_heads
 
 
 class Reading(NamedTuple):
-    """What the read heads get."""
+    """The result of a read."""
 
     vectors: Float[Array, "batch read_heads width"]
-    bounds: Float[Array, "batch read_heads"]  # no component is farther off from that of a full read, but for rounding
+    bounds: Float[Array, "batch read_heads"]  # of the difference of any component from a full read, except rounding
     full: Int[Array, ""]  # 1 if all memories were read; then the bounds are 0
-    neighbours: Neighbours | None  # of heads that settle
-    certain: Bool[Array, "batch read_heads"]  # whether it is known which heads settle, and where
+    neighbours: Neighbours | None  # for heads that settle
+    certain: Bool[Array, "batch read_heads"]  # whether it is certain which heads settle, and where
 
 
 def has_index(geometry: Geometry) -> bool:
-    """Whether distances are those of R^n, on which the summaries rest."""
+    """Whether distances are those of R^n, which the summaries require."""
     return type(geometry).squared_distance is EuclideanGeometry.squared_distance
 
 
 def check_geometry(geometry: Geometry) -> None:
-    """Raises a `LantmError` where there is no index for a geometry."""
+    """Raises a `LantmError` if the index does not support a geometry."""
     if not has_index(geometry):
         name = type(geometry).__name__
         raise LantmError(f"there is no index for the distances of {name}, only for those of EuclideanGeometry")
 
 
 def check_weighting(weighting: Weighting) -> None:
-    """Raises a `LantmError` where the error of a summary has no known bound."""
+    """Raises a `LantmError` if there is no error bound for a weighting."""
     if not weighting.convex:
         raise LantmError(f"there is no index for {type(weighting).__name__}: it does not say that it is convex")
 
 
 def read_all(weighting: Weighting, store: Store, query: Query) -> Reading:
-    """The full read."""
+    """Reads all memories."""
     closed, _, opened = store
     distances = [_squared_distances(query, part.addresses[:, None]) for part in (closed, opened)]
     affinities = _affinities(
@@ -95,7 +95,7 @@ def read_all(weighting: Weighting, store: Store, query: Query) -> Reading:
     found = query.beside
     if found is not None:
         for part, apart in zip((closed, opened), distances, strict=True):
-            if apart.shape[-1]:  # nothing is open once all is written
+            if apart.shape[-1]:  # there is no open block after all writes
                 found = merge(found, _neighbours(Slots(part.addresses[:, None], part.contents[:, None]), apart))
     split = closed.contents.shape[-1]
     sums = jnp.einsum("bhs,bcs->bhc", affinities[..., :split], closed.contents)
@@ -105,7 +105,8 @@ def read_all(weighting: Weighting, store: Store, query: Query) -> Reading:
 
 
 def read(weighting: Weighting, store: Store, query: Query, index: Index) -> Reading:
-    """The read through the index: a few blocks exactly, more if that is not good enough, and all if that is not."""
+    """Reads through the index: with a few exact blocks, with more if that is too inaccurate, and if necessary in
+    full."""
 
     def enough(found: Reading, otherwise: Callable[[], Reading]) -> Reading:
         good = jnp.all((found.bounds <= index.tolerance) & found.certain)
@@ -119,7 +120,7 @@ def read(weighting: Weighting, store: Store, query: Query, index: Index) -> Read
 
 
 def read_blocks(weighting: Weighting, store: Store, query: Query, nearest: int) -> Reading:
-    """The read through the index, with `nearest` blocks read exactly besides the open one."""
+    """Reads `nearest` blocks and the open one exactly, and the others through their summaries."""
     closed, summaries, opened = store
     blocks = summaries.radii.shape[-1]
     occupied = jnp.broadcast_to((summaries.masses > 0)[:, None], (*query.keys.shape[:2], blocks))
@@ -127,14 +128,14 @@ def read_blocks(weighting: Weighting, store: Store, query: Query, nearest: int) 
     law = Span.split(_affinities(weighting, query, view.squares.joined, _thrice(occupied)))
     expansion = expand(weighting, summaries, query, view, law)
 
-    # Where errors have faded beyond the range of the numbers, the nearer block is worth more.
+    # Where errors underflow to zero, nearer blocks are preferred.
     errors = expansion.errors(summaries, law)
     worth = jnp.where(errors > 0, errors, -view.squares.nearest)
     chosen = lax.top_k(jnp.where(occupied, worth, -jnp.inf), min(nearest, blocks))[1]
     left = occupied & jnp.all(jnp.arange(blocks) != chosen[..., None], axis=-2)
     near = _gather(closed, chosen, opened, size=closed.contents.shape[-1] // blocks)
 
-    # Once more, since the scale of affinities depends on what they are read with.
+    # Recomputed, since affinities are scaled relative to the memories that are read.
     distances = _squared_distances(query, near.addresses)
     affinities = _affinities(
         weighting,
@@ -146,17 +147,17 @@ def read_blocks(weighting: Weighting, store: Store, query: Query, nearest: int) 
     coefficients = (law.centre[:, :, None] * expansion.coefficients).reshape(*law.centre.shape[:2], -1)
     moments = summaries.moments.reshape(*summaries.moments.shape[:2], -1)
     sums = jnp.einsum("bhs,bhcs->bhc", affinities[..., : distances.shape[-1]], near.contents)
-    # The larger operand first: XLA's library for products rearranges the second one in every call.
+    # The larger operand first: XLA's matrix product library rearranges the second one in every call.
     sums += jnp.swapaxes(jnp.einsum("bcn,bhn->bch", moments, coefficients), 1, 2)
     vectors = _divide(sums)
 
-    # With e_i the errors of affinities, c_i the contents, m_i the masses and Z the true denominator, the reading R is
-    # off by the sum of e_i (c_i - R m_i) / Z.
+    # With affinity errors e_i, contents c_i, masses m_i and the true denominator Z, the error of the reading R is the
+    # sum of e_i (c_i - R m_i) / Z.
     reach = summaries.largest[:, None] + jnp.max(jnp.abs(vectors), axis=-1, keepdims=True)
     error = jnp.sum(expansion.errors(summaries, law) * reach, axis=-1)
     least = sums[..., -1] - jnp.sum(expansion.surplus(summaries, law), axis=-1)
     bounds = error / jnp.maximum(least, jnp.finfo(sums.dtype).tiny)
-    bounds = jnp.where(jnp.isnan(bounds), jnp.inf, bounds)  # where numbers overflow, nothing is known
+    bounds = jnp.where(jnp.isnan(bounds), jnp.inf, bounds)  # overflow: no bound is known
     if query.beside is None:
         return Reading(vectors, bounds, jnp.zeros((), jnp.int32), None, jnp.ones_like(bounds, bool))
     beyond = jnp.min(jnp.where(left, view.squares.nearest, jnp.inf), axis=-1)
@@ -171,7 +172,7 @@ def _neighbours(slots: Slots, distances: Float[Array, "batch read_heads slots"])
 
 def _gather(closed: Slots, chosen: Int[Array, "batch read_heads nearest"], opened: Slots, size: int) -> Slots:
     """The slots of the chosen blocks and of the open one, for every read head."""
-    # One block after the other: on a CPU this takes a third of the time of a gather, which looks up every number.
+    # Copied block by block: on a CPU this takes a third of the time of a gather, which looks up every number.
     batch, heads, nearest = chosen.shape
     chosen = chosen.reshape(-1)
 
@@ -204,7 +205,7 @@ def _affinities(
     squared_distances: Float[Array, "batch read_heads places"],
     visible: Bool[Array, "batch #read_heads places"],
 ) -> Float[Array, "batch read_heads places"]:
-    """Affinities of which the largest is 1: products with faint memories do not underflow, however far they are."""
+    """Affinities scaled to a maximum of 1, so that products with weak memories do not underflow at any distance."""
     affinities = weighting.visible_affinities(squared_distances, visible, query.temperatures)
     largest = jnp.max(affinities, axis=-1, keepdims=True)
     return affinities * (1 / jnp.maximum(largest, jnp.finfo(largest.dtype).tiny))

@@ -1,7 +1,7 @@
 """Calls of the recurrence kernels on either device: argument layout, output shapes, batching.
 
-All arrays begin with an axis of runs, each with weights of its own. Runs that are mapped over become more of them
-(`lantm.machine.folding`), so a kernel always knows how many problems there are.
+All arrays begin with an axis of runs, each with its own weights. `vmap` adds runs (`lantm.machine.folding`), so a
+kernel always knows the total number of problems.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ from lantm.machine.kernel.program import Shape, choose_shape, cpu_program_text, 
 from lantm.machine.memory import Memory
 from lantm.machine.state import Machinery, Weights
 
-_EMULATED_PROCESSORS = 2  # few, so that blocks of tests have several problems
+_EMULATED_PROCESSORS = 2  # few, so that blocks have several problems in tests
 
 
 class Saved(NamedTuple):
-    """What the forward kernel leaves for the backward one: row t of a state is the one before step t."""
+    """The arrays that the forward kernel saves for the backward one; row t of a state is before step t."""
 
     reading: Float[Array, "*runs time+1 batch reading"]
     hidden: Float[Array, "*runs time+1 batch cells"]
@@ -34,13 +34,13 @@ class Saved(NamedTuple):
     actions: Float[Array, "*runs time+1 batch heads action"]
     gates: Float[Array, "*runs time batch four_cells"]
     emissions: Float[Array, "*runs time batch emission"]
-    places: Float[Array, "*runs time batch read_heads key"]  # where read heads read, before they settled
-    totals: Float[Array, "*runs time batch read_heads"]  # the sums that read weights were divided by
-    nearest: Float[Array, "*runs time batch read_heads"]  # the smallest distances, where the weighting asks for them
+    places: Float[Array, "*runs time batch read_heads key"]  # keys of read heads before settling
+    totals: Float[Array, "*runs time batch read_heads"]  # denominators of the read weights
+    nearest: Float[Array, "*runs time batch read_heads"]  # smallest distances, if the weighting uses them
 
 
 class Cotangents(NamedTuple):
-    """What the backward kernel finds; row t of emissions is of step t - 1."""
+    """The cotangents computed by the backward kernel; row t of emissions belongs to step t - 1."""
 
     preactivations: Float[Array, "*runs time batch four_cells"]
     emissions: Float[Array, "*runs time+1 batch emission"]
@@ -61,7 +61,7 @@ def forward(
     numbers: Array,
     limits: Array,
 ) -> tuple[Saved, Memory]:
-    """All steps of all problems; `start` has the first five arrays of `Saved`, without time."""
+    """Runs all steps of all problems; `start` has the first five arrays of `Saved`, without time."""
     arrays = (numbers, limits, inputs, *weights, *start, *memory)
     saved, *found = one_run(partial(_forward, machinery), arrays)
     return Saved(*saved), Memory(*found)
@@ -76,7 +76,7 @@ def backward(
     limits: Array,
     d_hidden: Float[Array, "time batch cells"],
 ) -> Cotangents:
-    """From the cotangents of all hidden states to those of everything that led to them."""
+    """The cotangents of all arguments of the forward kernel, from those of all hidden states."""
     arrays = (numbers, limits, d_hidden, weights.recurrent.T, weights.heads.T, *saved, *memory)
     found = one_run(partial(_backward, machinery), arrays)
     return Cotangents._make((*found[:7], Memory(*found[7:])))
@@ -101,8 +101,24 @@ def _forward(machinery: Machinery, *arrays: Array) -> tuple[Any, ...]:
         (*during, access.read_heads),
         *(array.shape for array in arrays[-3:]),
     ]
+    _check_shapes(machinery, arrays[3:], results)
     found = _call(machinery, cells, False, arrays, results)
     return found[:10], *found[10:13]
+
+
+def _check_shapes(machinery: Machinery, arrays: Sequence[Array], results: Sequence[tuple[int, ...]]) -> None:
+    """Compiled code relies on the shapes of its arrays: of weights, start and memory here."""
+    access = machinery.access
+    (runs, _, batch, reading), cells, slots = results[0], results[1][-1], arrays[-1].shape[-1]
+    needed = [
+        *((runs, reading + cells, 4 * cells), (runs, cells, access.emission_size), (runs, access.emission_size)),
+        *((runs, *shape[2:]) for shape in results[:5]),
+        *((runs, batch, slots, size) for size in (access.geometry.key_size, access.memory_width)),
+        (runs, batch, slots),
+    ]
+    given = [array.shape for array in arrays]
+    if given != needed:
+        raise ValueError(f"the kernels need arrays of the shapes {needed}, not {given}")
 
 
 def _backward(machinery: Machinery, *arrays: Array) -> tuple[Array, ...]:
@@ -124,7 +140,7 @@ def _backward(machinery: Machinery, *arrays: Array) -> tuple[Array, ...]:
 def _call(
     machinery: Machinery, cells: int, backwards: bool, arrays: Sequence[Array], results: Sequence[tuple[int, ...]]
 ) -> list[Array]:
-    """Calls the kernel: of the third array come the time and the batch, of the last the slots."""
+    """Calls the kernel; time and batch are taken from the third array, the slots from the last."""
     assert machinery.kernels is not None
     (runs, time, batch, _), slots, dtype = arrays[2].shape, arrays[-1].shape[-1], arrays[2].dtype
     real = "double" if dtype == jnp.float64 else "float"

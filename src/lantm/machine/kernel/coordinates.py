@@ -1,9 +1,9 @@
 """Rewrites functions of small arrays as functions of scalars, one per coordinate, for use inside a kernel.
 
-Inside a kernel an array cannot be cut or put together, so a key cannot be an array with an axis of coordinates: it is
-a small NumPy array of large ones, one per coordinate, each with a number for every problem (or for every problem and
-memory). Geometries are written for arrays. `by_coordinates` makes of such a function one of small arrays of large
-ones: it looks at what the function does, and does the same to each number.
+Inside a kernel, arrays cannot be sliced or concatenated, so a key cannot be an array with an axis of coordinates. It is
+a small NumPy array of large arrays, one per coordinate, each with a number for every problem (or for every problem and
+memory). Geometries are written for ordinary arrays. `by_coordinates` traces such a function and applies its operations
+to each coordinate.
 """
 
 import itertools
@@ -17,15 +17,15 @@ from jax.extend.core import ClosedJaxpr, Literal, Primitive
 
 from lantm.geometry.elementwise import ELEMENTWISE
 
-Numbers = np.ndarray  # of objects: a small array of large ones
+Numbers = np.ndarray  # of objects: a small array of large arrays
 
 
 class CannotSplitError(NotImplementedError):
-    """A function does something to small arrays that is not known here."""
+    """A function uses an operation on small arrays that is not supported here."""
 
 
 def by_coordinates(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns, with small arrays of large ones in place of all its arrays."""
+    """The result of the function, with small arrays of large arrays instead of arrays."""
     leaves, structure = jax.tree.flatten(arguments)
     shapes = [jax.ShapeDtypeStruct(leaf.shape, _dtype(leaf)) for leaf in leaves]
     program, result = jax.make_jaxpr(function, return_shape=True)(*jax.tree.unflatten(structure, shapes))
@@ -33,9 +33,9 @@ def by_coordinates(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def numbers(*parts: Any) -> Numbers:
-    """Large arrays side by side in a small one."""
+    """Large arrays as the elements of a small one."""
     found = np.empty(len(parts), object)
-    for at, part in enumerate(parts):  # NumPy would look into a part that is traced
+    for at, part in enumerate(parts):  # assigned one by one, since NumPy would inspect traced parts
         found[at] = part
     return found
 
@@ -78,7 +78,7 @@ def _apply(primitive: Primitive, params: dict[str, Any], given: list[Numbers]) -
 
 
 def _each(function: Callable[..., Any], *given: Numbers) -> Numbers:
-    """A function of numbers at every place of small arrays."""
+    """Applies a function of numbers to every element of small arrays."""
     given = tuple(np.broadcast_arrays(*given)) if len(given) > 1 else given
     found = np.empty(given[0].shape, object)
     for at in np.ndindex(found.shape):
@@ -87,12 +87,12 @@ def _each(function: Callable[..., Any], *given: Numbers) -> Numbers:
 
 
 def _alike(one: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Large arrays in one shape: a key has a number for every problem, an address one for every memory too."""
+    """Broadcasts large arrays to one shape: a key has one number per problem, an address one per memory too."""
     shapes = {np.shape(array) for array in one}
     return one if len(shapes) == 1 else tuple(jnp.broadcast_arrays(*one))
 
 
-# Primitives of JAX that act on every number by itself.
+# JAX primitives that act elementwise.
 _EACH = frozenset(
     {
         *("add", "sub", "mul", "div", "neg", "abs", "sign", "max", "min", "clamp", "add_any"),

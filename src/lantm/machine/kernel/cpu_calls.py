@@ -1,7 +1,8 @@
 """Calls of compiled CPU programs, distributed over threads; and the products and lookups over all steps
 (`cpu_steps.h`).
 
-Around the recurrence, a compiler would do all steps that there is room for. Here those are done that were run.
+XLA would compute products and lookups for all rows of padded arrays. These programs compute only the steps that are
+run.
 """
 
 import contextlib
@@ -27,10 +28,10 @@ _SUM_PRODUCTS, _LOOK_UP, _SUM_ROWS, _MULTIPLY_ROWS = range(4)  # as in source/cp
 
 
 def prepare() -> None:
-    """Begins to compile what every machine needs on a CPU, beside whatever else is done before it is used."""
+    """Starts compiling what every machine needs on a CPU, in a background thread."""
 
     def compile_all() -> None:
-        with contextlib.suppress(LantmError, OSError):  # whoever uses it will be told
+        with contextlib.suppress(LantmError, OSError):  # the error is raised again when the program is used
             if cpu_kernels():
                 registered_on_cpu(steps_text("float"))
 
@@ -38,13 +39,13 @@ def prepare() -> None:
 
 
 def one_run(function: Callable[..., Any], arrays: Sequence[Array]) -> Any:
-    """What a function of runs makes of a single one; runs that are mapped over become more of them."""
+    """Applies a function of runs to a single run; under `vmap` there are more runs."""
     folding = foldable(function, (0,) * len(arrays), 0)
     return jax.tree.map(lambda array: array[0], folding(*(array[None] for array in arrays)))
 
 
 def results_of(shapes: Sequence[tuple[int, ...]], dtype: Any) -> list[jax.ShapeDtypeStruct]:
-    """What a call returns."""
+    """The shapes of a call's results."""
     return [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
 
 
@@ -58,7 +59,7 @@ def call_on_cpu(
     results: Sequence[tuple[int, ...]],
     dtype: Any,
 ) -> list[Array]:
-    """Runs a program over the items of every run, in pieces."""
+    """Runs a program over the items of every run, distributed over threads."""
     call = jax.ffi.ffi_call(RUN_ON_CPU, results_of(results, dtype))
     numbers = {"kind": np.int32(kind), "runs": np.int32(runs), "items": np.int32(items)}
     return list(
@@ -79,7 +80,7 @@ def _call(
     results: Sequence[tuple[int, ...]],
     dtype: Any,
 ) -> list[Array]:
-    """What is done for every step, for as many runs as the first result has."""
+    """Calls a program of `cpu_steps.h`, for as many runs as the first result has."""
     program = steps_text("double" if dtype == jnp.float64 else "float")
     return call_on_cpu(program, kind, results[0][0], items, sizes, arrays, results, dtype)
 
@@ -89,7 +90,7 @@ def _counted(steps: Int[Array, ""]) -> Int[Array, ""]:
 
 
 class Products(NamedTuple):
-    """Sums over steps and problems: of the products of what went in and a cotangent, and of the cotangent."""
+    """Sums over steps and problems: of the outer products of inputs and cotangents, and of the cotangents."""
 
     products: Float[Array, "inputs outputs"]
     sums: Float[Array, " outputs"]
@@ -101,13 +102,13 @@ def step_products(
     steps: Int[Array, ""],
     first: tuple[int, int] = (0, 0),
 ) -> Products:
-    """The sums over problems and so many steps, from the first of each on, of the products of a and b, and of b."""
+    """The sums over problems and `steps` steps of the products of a and b, and of b; `first` are their first rows."""
     return Products(*(found[0] for found in _products_of_groups(1, first)(_counted(steps), a, b)))
 
 
 @lru_cache
 def _products_of_groups(groups: int, first: tuple[int, int]) -> Callable[..., tuple[Array, Array]]:
-    """`step_products` of each of the groups of a batch; mapped over, there are more groups, in a larger batch."""
+    """`step_products` of each group of a batch; under `vmap` there are more groups in a larger batch."""
 
     def of_runs(steps: Array, a: Array, b: Array) -> tuple[Array, Array]:
         (runs, a_steps, batch, inputs), (_, b_steps, _, outputs) = a.shape, b.shape
@@ -120,7 +121,7 @@ def _products_of_groups(groups: int, first: tuple[int, int]) -> Callable[..., tu
 
     @folding.def_vmap
     def rule(size: int, mapped: list[bool], *arrays: Array) -> tuple[Any, Any]:
-        if mapped[0]:  # they run for different numbers of steps
+        if mapped[0]:  # runs with different numbers of steps
             axes = [0 if is_mapped else None for is_mapped in mapped]
             found = jax.vmap(lambda *arrays: one_run(of_runs, arrays), axes)(*arrays)
             return found, (True, True)
@@ -135,7 +136,7 @@ def _products_of_groups(groups: int, first: tuple[int, int]) -> Callable[..., tu
 def rows_of(
     table: Float[Array, "symbols size"], symbols: Int[Array, "time batch"], steps: Int[Array, ""]
 ) -> Float[Array, "time batch size"]:
-    """The rows of a table for the symbols of all steps that were run; the others are anything."""
+    """The rows of a table for the symbols of all steps that are run; later rows are uninitialised."""
 
     def of_runs(steps: Array, table: Array, symbols: Array) -> Array:
         (runs, time, batch), (_, in_all, size) = symbols.shape, table.shape
@@ -149,7 +150,7 @@ def rows_of(
 def summed_rows(
     rows: Float[Array, "time batch size"], symbols: Int[Array, "time batch"], steps: Int[Array, ""], in_all: int
 ) -> Float[Array, "symbols size"]:
-    """For each of so many symbols, the sum of its rows."""
+    """For each symbol, the sum of its rows."""
 
     def of_runs(steps: Array, rows: Array, symbols: Array) -> Array:
         runs, time, batch, size = rows.shape
@@ -166,7 +167,7 @@ def multiplied_rows(
     rows: Float[Array, "time batch inputs"],
     steps: Int[Array, ""],
 ) -> Float[Array, "time batch outputs"]:
-    """x W + b of all rows that were run; zeros for the others."""
+    """x W + b for all rows that are run; zeros for the others."""
 
     found: Array = _multiplied_rows(weight, bias, rows, _counted(steps))
     return found
@@ -175,6 +176,8 @@ def multiplied_rows(
 def _rows_of_a_batch(weight: Array, bias: Array, rows: Array, steps: Array) -> Array:
     def of_runs(steps: Array, weight: Array, bias: Array, rows: Array) -> Array:
         (runs, time, batch, inputs), outputs = rows.shape, weight.shape[-1]
+        if weight.shape[1] != inputs:
+            raise ValueError(f"rows of {inputs} numbers cannot be multiplied with a weight of {weight.shape[1]} rows")
         sizes, arrays = (batch, time, inputs, outputs), (steps, weight, bias, rows)
         return _call(_MULTIPLY_ROWS, time, sizes, arrays, [(runs, time, batch, outputs)], rows.dtype)[0]
 

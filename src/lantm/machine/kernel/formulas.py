@@ -1,8 +1,8 @@
 """Prints JAX functions of scalars as C functions: the formulas of heads, gates and weightings.
 
-Geometries and weightings are written in JAX, for arrays. The kernels need the same formulas for single numbers, with
-their derivatives. So nothing is written twice: a JAX function is traced with numbers in the place of its arrays
-(`lantm.machine.kernel.coordinates`), and what it did is printed as the body of a C function.
+Geometries and weightings are written in JAX, for arrays. The kernels need the same formulas for scalars, with their
+derivatives. To avoid writing them twice, a JAX function is traced with scalars (`lantm.machine.kernel.coordinates`),
+and its operations are printed as the body of a C function.
 """
 
 import math
@@ -17,15 +17,15 @@ from jax.extend.core import ClosedJaxpr, Literal
 from lantm.machine.kernel.coordinates import CannotSplitError
 
 Argument = tuple[str, int | None]
-"""An argument or result of a C function: its name, and the size of its array; None is a single number."""
+"""An argument or result of a C function: its name and its array size; None means a scalar."""
 
 
 def c_function(
     name: str, function: Callable[..., Any], arguments: Sequence[Argument], results: Sequence[Argument], dtype: Any
 ) -> str:
-    """The C function of a JAX function of numbers, which takes and returns lists of them for arrays.
+    """The C function for a JAX function of scalars and lists of scalars (for arrays).
 
-    A function with one result, a number, returns it; all others write to pointers.
+    A function with a single scalar result returns it; all others write to pointers.
 
     >>> print(c_function("twice", lambda x: 2 * x, [("x", None)], [("y", None)], jnp.float32))
     __device__ inline real twice(real x) {
@@ -56,11 +56,11 @@ def _elements(name: str, size: int | None) -> list[str]:
 
 
 class _Printer:
-    """Prints the equations of a program, those that its results need, one constant each."""
+    """Prints the equations of a program that its results depend on, as one constant each."""
 
     def __init__(self, program: ClosedJaxpr, names: Sequence[str]):
         self._count = 0
-        self._printed: list[tuple[str, str, str, list[str]]] = []  # name, type, expression, what it depends on
+        self._printed: list[tuple[str, str, str, list[str]]] = []  # name, type, expression, dependencies
         self.results = self._inline(program, list(names))
         self.body = self._needed()
 
@@ -87,7 +87,7 @@ class _Printer:
         return [value(atom) for atom in program.jaxpr.outvars]
 
     def _named(self, expression: str, kind: str, given: list[str]) -> str:
-        if expression in given:  # it is one of its arguments
+        if expression in given:  # one of the arguments
             return expression
         name = f"v{self._count}"
         self._count += 1
@@ -95,7 +95,7 @@ class _Printer:
         return name
 
     def _needed(self) -> list[str]:
-        """Of all that was printed, what the results depend on."""
+        """The printed statements that the results depend on."""
         needed, kept = set(self.results), []
         for name, kind, expression, given in reversed(self._printed):
             if name in needed:
@@ -122,7 +122,7 @@ def _literal(value: Any) -> str:
     return f"real({number!r})"
 
 
-# By the name of a primitive of JAX, with its operands as {0}, {1}, ...
+# By the name of a JAX primitive, with its operands as {0}, {1}, ...
 _EXPRESSIONS = {
     **{name: f"{{0}} {sign} {{1}}" for name, sign in {"add": "+", "sub": "-", "mul": "*"}.items()},
     **{
@@ -152,7 +152,7 @@ _EXPRESSIONS = {
     "is_finite": "fabs({0}) < INFINITY",
     "select_n": "{0} ? {2} : {1}",
 }
-# All arrays have one number here, so these do nothing.
+# All arrays have one element here, so these do nothing.
 _UNCHANGED = frozenset({"copy", "stop_gradient", "broadcast_in_dim", "reshape", "squeeze", "reduce_sum", "pvary"})
 
 

@@ -1,7 +1,7 @@
 """The JAX functions of scalars that kernels need (head steps, read weights, gates, their derivatives), and their C
 code.
 
-Every head has a function of its own, of those numbers of an emission that are meant for it.
+Every head has a separate function, which takes the part of the emission for that head.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from lantm.machine.weighting import Weighting
 
 
 def starts(access: Access) -> dict[str, int]:
-    """Where in an emission each of its parts begins."""
+    """The index at which each part of an emission begins."""
     found, end = {}, 0
     for name, size in access.sizes.items():
         found[name], end = end, end + size
@@ -32,9 +32,9 @@ def starts(access: Access) -> dict[str, int]:
 
 
 def columns(access: Access, head: int) -> list[int]:
-    """Where in an emission the numbers for a head are: raw key, key gate, raw action, action gate, and what else.
+    """The indices of an emission for a head: raw key, key gate, raw action, action gate, and one more.
 
-    A write head has the strength of what it writes, a read head its temperature, if it has one.
+    The last one is the strength of a write head, or the temperature of a read head, if it has one.
     """
     begin = starts(access)
     key, action = access.geometry.raw_key_size, access.geometry.raw_action_size
@@ -55,7 +55,7 @@ def move(
     """`Access.understand` and `Access.move` of one head: its key and action, and its strength or temperature."""
     scalars = dataclasses.replace(access, memory_width=0)
     own = dict(zip(columns(scalars, head), emitted, strict=True))
-    # The others' numbers are zeros, and what they come to is left out when the function is printed.
+    # The other heads' numbers are zeros; their results are left out when the function is printed.
     zero = jnp.zeros_like(emitted[0])
     full = numbers(*(own.get(at, zero) for at in range(scalars.emission_size)))
     keys, actions = (
@@ -83,12 +83,12 @@ def _of_heads(heads: int, head: int, own: list[Array], size: int, zero: Array) -
 
 
 def squared_distance(access: Access, key: list[Array], address: list[Array]) -> Array:
-    """From a key to the address of a memory."""
+    """The squared distance from a key to the address of a memory."""
     found: Array = by_coordinates(access.geometry.squared_distance, numbers(*key), numbers(*address)).item()
     return found
 
 
-# The rules of a weighting are for rows of memories; a memory is a row of one.
+# The rules of a weighting are for rows of memories; here each memory is a row of one.
 
 
 def _counted(weighting: Weighting, distance: Any, strength: Any, temperature: Any, nearest: Any) -> Any:
@@ -114,12 +114,12 @@ def _pulled(weighting: Weighting, *given: Any) -> Any:
 
 
 def _of_rows(function: Callable[..., Array]) -> Callable[..., Array]:
-    """A function of rows of numbers as one of numbers."""
+    """A function of rows as a function of scalars."""
     return lambda *numbers: function(*(number.reshape(1) for number in numbers)).reshape(())
 
 
 def _pull(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
-    """From the inputs of a function and the cotangents of its results to those of its inputs."""
+    """The vjp of a function: from its inputs and the cotangents of its results to the cotangents of its inputs."""
 
     def pull(*arguments: Any) -> Any:
         results = arguments[inputs:]
@@ -162,7 +162,7 @@ def formulas(machinery: Machinery, dtype: Any) -> Iterator[str]:
         [*read, ("total", None), ("gains", None), ("gain", None)],
         [(name, None) for name in ("weight", "d_distance", "d_strength", "d_temperature")],
     )
-    if weighting.emits_temperature:  # as `Access.understand` has it
+    if weighting.emits_temperature:  # the same as in `Access.understand`
         yield printed("temperature", jax.nn.softplus, [("x", None)], [("y", None)])
     squash = _of_rows(access.squash)
     yield printed("squash", squash, [("x", None)], [("y", None)])

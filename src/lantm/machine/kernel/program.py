@@ -18,9 +18,9 @@ from lantm.machine.settling import RATIO
 from lantm.machine.state import Machinery
 
 _FEWEST_WARPS = 8
-_HELD = 104  # weights that a thread holds in registers at most
-_HELD_IN_SHARED = 4096  # weights that a block holds in shared memory at most
-# Bytes of shared memory that a block can have, by the chip's compute capability; all others have the least.
+_HELD = 104  # maximum number of weights that a thread holds in registers
+_HELD_IN_SHARED = 4096  # maximum number of weights that a block holds in shared memory
+# Bytes of shared memory per block by the GPU's compute capability; all others have the minimum.
 _SHARED_MEMORY = {"8.0": 163 * 1024, "8.7": 163 * 1024, "9.0": 227 * 1024, "10.0": 227 * 1024, "10.3": 227 * 1024}
 _LEAST_SHARED_MEMORY = 99 * 1024
 _SOURCES = importlib.resources.files(__package__) / "source"
@@ -28,7 +28,7 @@ _SOURCES = importlib.resources.files(__package__) / "source"
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """How the kernels of a machine are laid out over threads and shared memory. Sizes are in numbers, not in bytes."""
+    """The layout of a machine's kernels over threads and shared memory. Sizes count numbers, not bytes."""
 
     access: Access
     cells: int
@@ -36,38 +36,38 @@ class Shape:
     """Problems per block."""
     slots: int
     memory_shared: bool
-    """Whether the memories are in shared memory; elsewhere they are in global memory."""
+    """Whether the memories are in shared memory; otherwise they are in global memory."""
     room: int = _LEAST_SHARED_MEMORY
-    """The bytes of shared memory that a block can have."""
+    """The bytes of shared memory available to a block."""
 
     @property
     def warps(self) -> int:
-        """Per block: at least one for every eight cells, and for every head."""
+        """Warps per block: at least one for every eight cells, and for every head."""
         return max(_FEWEST_WARPS, -(-self.cells // 8), self.access.heads)
 
     @property
     def threads(self) -> int:
-        """Per block."""
+        """Threads per block."""
         return 32 * self.warps
 
     @property
     def joined(self) -> int:
-        """The reading and the hidden state."""
+        """The size of the reading and the hidden state."""
         return self.access.read_heads * self.access.memory_width + self.cells
 
     def tiles(self, columns: int) -> int:
-        """Eight columns of a product are a tile; so many belong to a warp."""
+        """The number of tiles (eight columns of a product) per warp."""
         tiles = -(-columns // 8)
         return -(-tiles // self.warps)
 
     @property
     def warps_per_row(self) -> int:
-        """Warps that look through the memories of one problem."""
+        """Warps that search the memories of one problem."""
         return max(1, self.warps // self.rows)
 
     @property
     def vector_stride(self) -> int:
-        """The distance of memory vectors: in shared memory an odd number of fours, so that lanes meet all banks."""
+        """The stride of memory vectors: in shared memory an odd multiple of four, to avoid bank conflicts."""
         width = self.access.memory_width
         if not self.memory_shared:
             return width
@@ -75,25 +75,25 @@ class Shape:
         return 4 * (fours + 1 - fours % 2)
 
     def memory_size(self) -> int:
-        """What the memories of a block take in shared memory."""
+        """The size of a block's memories in shared memory."""
         if not self.memory_shared:
             return 0
         per_slot, key = self.rows * self.slots, self.access.geometry.key_size
         return per_slot * self.vector_stride + _in_fours(per_slot * key) + _in_fours(per_slot)
 
     def emission_weights(self, backwards: bool) -> int:
-        """The weights of emissions that a kernel holds in shared memory; none where they are too many."""
+        """The number of emission weights that a kernel holds in shared memory; 0 if there are too many."""
         emission, tiles = self.access.emission_size, 1 if backwards else self.tiles(self.access.emission_size)
         size = 2 * tiles * -(-(emission if backwards else self.cells) // 8) * self.threads
         return size if size <= _HELD_IN_SHARED else 0
 
     def state_at(self, backwards: bool) -> int:
-        """Where in shared memory the state begins, behind the limits of all problems and the weights."""
+        """The offset of the state in shared memory, after the limits of all problems and the weights."""
         return _in_fours(self.rows) + self.emission_weights(backwards)
 
     @property
     def forward_state(self) -> tuple[int, int]:
-        """Where in shared memory the forward kernel has its neighbours, and where its memories begin."""
+        """The offsets of neighbours and of memories in the forward kernel's shared memory."""
         access, rows = self.access, self.rows
         geometry, per_head = access.geometry, rows * self.warps_per_row * access.read_heads
         state = 8 * rows * self.cells + rows * (2 * _stride(self.joined) + _stride(self.cells))
@@ -104,7 +104,7 @@ class Shape:
 
     @property
     def backward_state(self) -> int:
-        """Where in shared memory the memories of the backward kernel begin."""
+        """The offset of memories in the backward kernel's shared memory."""
         access, rows = self.access, self.rows
         key, action = access.geometry.key_size, access.geometry.action_size
         state = rows * (_stride(4 * self.cells) + _stride(access.emission_size))
@@ -117,7 +117,7 @@ class Shape:
 
     @property
     def reading_stride(self) -> int:
-        """The distance of the cotangents of readings."""
+        """The stride of the cotangents of readings."""
         return _in_fours(self.access.memory_width)
 
     def shared(self, backwards: bool) -> int:
@@ -132,17 +132,17 @@ class Shape:
 
     @property
     def blocks(self) -> int:
-        """Blocks of the forward kernel that share a multiprocessor; the backward kernel needs the registers of two."""
+        """Blocks of the forward kernel per multiprocessor; the backward kernel needs the registers of two."""
         return 2 if self.threads <= 256 else 1
 
 
 def shared_memory(capability: str) -> int:
-    """The bytes of shared memory that a block can have, on chips of a compute capability."""
+    """The bytes of shared memory per block, by compute capability."""
     return _SHARED_MEMORY.get(capability, _LEAST_SHARED_MEMORY)
 
 
 def choose_shape(access: Access, cells: int, slots: int, problems: int, processors: int, room: int) -> Shape | None:
-    """How to lay out so many problems over so many multiprocessors; None if a problem's state does not fit."""
+    """The layout of `problems` problems over `processors` multiprocessors; None if a problem's state does not fit."""
     rows = next((rows for rows in (1, 2, 4) if problems <= 2 * rows * processors), 8)
     for memory_shared in (True, False):
         fewer = rows
@@ -156,7 +156,7 @@ def choose_shape(access: Access, cells: int, slots: int, problems: int, processo
 
 
 def _stride(inner: int) -> int:
-    """The distance of rows that are multiplied with a matrix: eights, and four more so that they meet all banks."""
+    """The stride of rows that are multiplied with a matrix: a multiple of eight, plus four to avoid bank conflicts."""
     return -(-inner // 8) * 8 + 4
 
 
@@ -165,7 +165,7 @@ def _in_fours(size: int) -> int:
 
 
 def machine_macros(machinery: Machinery, cells: int) -> dict[str, Any]:
-    """What the common source is told about a machine."""
+    """The macros for a machine's sizes and switches."""
     access, policy = machinery.access, machinery.policy
     begin = starts(access)
     warm = access.weighting.emits_temperature
@@ -190,7 +190,7 @@ def machine_macros(machinery: Machinery, cells: int) -> dict[str, Any]:
 
 
 def layout_macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
-    """What the GPU's part of the source is told about threads and shared memory."""
+    """The macros for the GPU's layout of threads and shared memory."""
     access = machinery.access
     full_precision = machinery.kernels is not None and machinery.kernels.full_precision
     return {
@@ -222,7 +222,7 @@ def layout_macros(machinery: Machinery, shape: Shape) -> dict[str, Any]:
 
 
 def _held(tiles: int, inner: int, full_precision: bool) -> str:
-    """Whether threads hold the weights of a product; in full precision there are twice as many, too many."""
+    """Whether threads hold the weights of a product; full precision doubles their number, which is too many."""
     held = not full_precision and 2 * tiles * -(-inner // 8) <= _HELD
     return "IN_REGISTERS" if held else "IN_GLOBAL_MEMORY"
 
@@ -237,7 +237,7 @@ def _text_in_fours(size: str) -> str:
 
 
 def _dispatch(access: Access) -> Iterator[str]:
-    """Functions that take the numbers of a head out of an emission, and put their cotangents there."""
+    """Functions that select a head's numbers from an emission, and scatter their cotangents."""
     places = [columns(access, head) for head in range(access.heads)]
 
     def cases(line: str, after: str = "") -> str:
@@ -266,7 +266,7 @@ def _dispatch(access: Access) -> Iterator[str]:
 
 @lru_cache
 def program_text(machinery: Machinery, shape: Shape, emulated: str | None = None) -> str:
-    """All of the source for a GPU. Emulated, `real` is that C type, and the program runs on a CPU."""
+    """The complete source for a GPU. With `emulated`, the C type of `real`, it is for emulation on a CPU."""
     macros = machine_macros(machinery, shape.cells) | layout_macros(machinery, shape)
     rest = ["recurrence.h", "block.h", "products.h", "forward.cu", "backward.cu"]
     if emulated is None:
@@ -277,7 +277,7 @@ def program_text(machinery: Machinery, shape: Shape, emulated: str | None = None
 
 @lru_cache
 def cpu_program_text(machinery: Machinery, cells: int, real: str) -> str:
-    """All of the source for a CPU; `real` is that C type."""
+    """The complete source for a CPU; `real` is its C type."""
     macros = machine_macros(machinery, cells) | {"CPU_REAL": real}
     rest = ("recurrence.h", "cpu_products.h", "cpu_forward.h", "cpu_backward.h")
     return _text(machinery, macros, "cpu.h", rest, real == "double")
@@ -285,14 +285,14 @@ def cpu_program_text(machinery: Machinery, cells: int, real: str) -> str:
 
 @lru_cache
 def steps_text(real: str) -> str:
-    """The source of what is done for every step outside of a recurrence, for a CPU; `real` is that C type."""
+    """The source of the CPU programs outside of the recurrence; `real` is its C type."""
     return "\n\n".join([f"#define CPU_REAL {real}", *map(_source, ("cpu.h", "cpu_products.h", "cpu_steps.h"))])
 
 
 def _text(machinery: Machinery, macros: dict[str, Any], first: str, rest: Sequence[str], double: bool) -> str:
-    """Macros, what the formulas need, the formulas, and what uses them.
+    """Assembles macros, the prelude `first`, the formulas, and the sources that use them.
 
-    It is made in a thread of its own: what surrounds the call, such as a mesh of devices, is no part of the formulas.
+    It runs in a separate thread, so that the caller's context, such as a device mesh, does not affect the tracing.
     """
 
     def text() -> str:

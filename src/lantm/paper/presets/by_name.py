@@ -18,10 +18,10 @@ from lantm.training import Experiment, ModelName, Recipe
 PAPER_MODELS: tuple[ModelName, ...] = ("lantm-invnorm", "lantm-softmax", "lstm")
 """The models of the paper's tables."""
 MODELS: tuple[ModelName, ...] = (*PAPER_MODELS, *PEERS)
-"""All that can be trained by name."""
+"""All models that can be trained by name."""
 RECIPES = ("paper", "robust", "exact", "tuned", *SECOND_RECIPES, "demo")
 
-# Differences from the defaults, which are those of copy. Tasks of the second paper have its embeddings.
+# Differences from the defaults, which are those of copy. Tasks of the second paper use its embeddings.
 _OF_SECOND_PAPER = ("oddFirst", "repeatCopy", "prioritySort")
 _SIZES: dict[str, dict[str, Any]] = {
     "bigramFlip": {"cells": 100},
@@ -41,9 +41,9 @@ _RATES = {"addition": 0.01}
 
 
 def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
-    """The experiment of a task, a model and a recipe; a task of one's own gets the sizes of copy.
+    """The experiment of a task, a model and a recipe; your own tasks get the sizes of copy.
 
-    The experiment of a text has no text yet (`Experiment.text`).
+    The experiment for `text` has no text yet (`Experiment.text`).
     """
     name = task.partition("[")[0]
     machine: LantmConfig | LstmConfig
@@ -60,7 +60,7 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
         return Experiment(task, known, *programs(task, known, recipe), recipe_name=recipe)
     if name == Text.name:
         if recipe != "paper":
-            raise LantmError(f"a text has one recipe, paper, not {recipe!r}: leave out --recipe")
+            raise LantmError(f"text has only the recipe paper, not {recipe!r}: leave out --recipe")
         return Experiment(task, known, *text(known), recipe_name=recipe, seeds=1)
     if recipe in SECOND_RECIPES:
         training = second_recipe(name, known, recipe)
@@ -77,12 +77,12 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
         training = Recipe(learning_rate=_RATES.get(name, 0.02), epochs=1500)
     if recipe == "exact":
         if not isinstance(machine, LantmConfig):
-            raise LantmError("the recipe exact is for machines with a memory, not for lstm: use paper or robust")
+            raise LantmError("the recipe exact is for Lie access machines, not for lstm: use paper or robust")
         training, lengths = exact_recipe(task), exact_lengths(task)
         return Experiment(task, known, exact_machine(machine), training, recipe_name=recipe, seeds=10, lengths=lengths)
     if recipe == "tuned":
         if not isinstance(machine, LstmConfig):
-            raise LantmError(f"the recipe tuned is for the models that {model} is compared with: use robust or exact")
+            raise LantmError(f"the recipe tuned is for the LSTM and the peers, not for {model}: use robust or exact")
         return Experiment(task, known, tuned_lstm(machine), TUNED, recipe_name=recipe, seeds=3)
     if recipe == "robust":
         machine, training = _robust(machine, training)
@@ -92,7 +92,7 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
 
 
 def _robust(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmConfig | LstmConfig, Recipe]:
-    """Ours: the same settings for every task, apart from the sizes, under which most seeds learn it."""
+    """Our recipe with the same settings for every task, apart from sizes, with which most seeds solve the task."""
     machine = dataclasses.replace(machine, state_range=0.0, forget_bias=1.0)
     recipe = dataclasses.replace(recipe, schedule="cosine", clip=1.0)
     if isinstance(machine, LantmConfig):
@@ -103,11 +103,11 @@ def _robust(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmCon
             epochs=2000,
             test_every=50,
             test_batches=20,
-            # Errors in the line of keys and in its steps show at lengths that were not trained on.
+            # Errors in the path of keys and in step lengths show at lengths beyond training.
             test_scales=(1, 2, 4),
-            # ... but a lucky test at 4x should not outweigh shorter lengths.
+            # A lucky test at 4x should not outweigh shorter lengths.
             shorter_first=True,
-            # The path of a head is decided early, by chance: four machines hardly ever all fail.
+            # The path of a head is determined early, by chance: four machines hardly ever all fail.
             starts=4,
         )
     return machine, recipe
@@ -117,7 +117,7 @@ def _demo(machine: LantmConfig | LstmConfig, recipe: Recipe) -> tuple[LantmConfi
     """A short training for a laptop: zero initial state, cosine schedule, small tests."""
     machine = dataclasses.replace(machine, state_range=0.0, forget_bias=1.0)
     if isinstance(machine, LantmConfig):
-        # The faint initial memory would lie where all heads begin, and dominate what they read.
+        # The initial memory, though weak, would lie where all heads start and dominate their reads.
         machine = dataclasses.replace(machine, initial_slot=False)
     recipe = dataclasses.replace(
         recipe, learning_rate=0.01, schedule="cosine", clip=1.0, epochs=270, test_every=30, test_batches=10

@@ -12,11 +12,11 @@ _EXACT = Recipe(
     schedule="cosine",
     clip=1.0,
     epochs=1000,
-    # Random problems hardly ever have what people try: long carries, nines, one symbol again and again.
+    # Random problems hardly ever contain long carries, runs of nines or repeated symbols.
     hard_share=0.2,
-    # A controller that has learnt among noise keeps clear of the thresholds of its gates.
+    # A controller trained with noise keeps its preactivations away from the gates' thresholds.
     noise=0.3,
-    # Addition is learnt from the shortest problems on, bigramFlip is not: every second start begins with them.
+    # Addition is learnt with a curriculum, bigramFlip without one: every second start has one.
     curriculum=0.06,
     curriculum_seeds="even",
     test_every=250,
@@ -31,12 +31,12 @@ _EXACT = Recipe(
 _MOST_STEPS = 20
 """Tests have at most this many times the steps of the longest training problem."""
 
-# A cell leaks by less than this where its gates are not quite closed, for a few symbols; more would hold back training.
+# Larger than the leak of a cell over a few symbols while its gates are almost closed; a larger value slows training.
 SETTLE_CELLS = 0.001
 
 
 def exact_machine(machine: LantmConfig) -> LantmConfig:
-    """The same machine with heads that settle, a controller that neither counts nor wears, and its end in memory."""
+    """The machine with settling heads, bounded cells that settle, and the end of the input in memory."""
     return dataclasses.replace(
         with_robust_heads(machine),
         forget_bias=1.0,
@@ -49,9 +49,9 @@ def exact_machine(machine: LantmConfig) -> LantmConfig:
 
 
 def exact_recipe(name: str) -> Recipe:
-    """The training; without tests at 16x where problems grow faster than their length, as those of prioritySort do.
+    """The training; without tests at 16x for tasks whose problems grow faster than their length, such as prioritySort.
 
-    A task of one's own is not imported for this.
+    A user's task is not imported for this.
     """
     if ":" in name:
         return _EXACT
@@ -69,9 +69,9 @@ def exact_recipe(name: str) -> Recipe:
 
 
 def exact_lengths(name: str) -> tuple[int, int] | None:
-    """The paper's lengths, from the shortest problem that there is on: the paper begins at 2.
+    """The paper's lengths, extended to the shortest possible problem: the paper starts at 2.
 
-    A task of one's own keeps its lengths (None), and is not imported for this.
+    A user's task keeps its lengths (None), and is not imported for this.
     """
     if ":" in name:
         return None

@@ -1,7 +1,7 @@
 """Sizes and recipes of the peers, the models for comparison besides the LSTM.
 
-RAM and RAM/tape are the authors' own baselines of their second paper, and have its sizes: a controller of 50 cells,
-embeddings of 14, memories of 20. The others have the same controller.
+RAM and RAM/tape are the baselines of the authors' second paper, and have its sizes: a controller of 50 cells,
+embeddings of 14, memories of 20. The other peers have the same controller.
 """
 
 import dataclasses
@@ -21,9 +21,9 @@ PEERS: dict[ModelName, Config] = {
 }
 """One size for all tasks."""
 
-# Of RMSProp; an NTM and a tape, in which one wrong write spoils all that follows, take smaller steps.
+# For RMSProp; NTM and tape take smaller steps, since one wrong write spoils all later reads.
 _RATES: dict[ModelName, float] = {"ram": 0.01, "ram-tape": 0.01, "ntm": 0.002, "tape-rnn": 0.002, "transformer": 0.0003}
-# Of Adam.
+# For Adam.
 _TUNED_RATES: dict[ModelName, float] = {
     "ram": 0.005,
     "ram-tape": 0.005,
@@ -34,7 +34,7 @@ _TUNED_RATES: dict[ModelName, float] = {
 
 
 def peer(task: str, model: ModelName, recipe: str) -> tuple[Config, Recipe]:
-    """`paper` has RMSProp as the paper's models, `second` is the second paper's, `tuned` is ours, `demo` is short."""
+    """`paper`: RMSProp as for the paper's models; `second`: the second paper's; `tuned`: ours; `demo`: short."""
     machine, tuned = PEERS[model], dataclasses.replace(TUNED, learning_rate=_TUNED_RATES[model], batch_size=32)
     if recipe in SECOND_RECIPES:
         return machine, second_recipe(task, model, recipe, learning_rate=_RATES[model])

@@ -6,7 +6,7 @@ from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper.presets.robust import with_robust_heads
 from lantm.training import ModelName, Recipe
 
-# Epochs, time between tests and the curriculum are ours (docs/programs.md).
+# Epochs, test interval and curriculum are ours (docs/programs.md).
 _PAPER = Recipe(
     learning_rate=0.002,
     schedule="validation",
@@ -28,9 +28,9 @@ _EPOCHS_OF_SMALL_LOOPS = 1200
 
 
 def programs(task: str, model: ModelName, recipe: str) -> tuple[LantmConfig | LstmConfig, Recipe]:
-    """One size for all models and small initial weights; machines with a memory without the paper's two tweaks.
+    """One size for all models and small initial weights; Lie access machines without the paper's two tweaks.
 
-    `robust` has initial weights of the usual size, a cosine schedule, and for machines with a memory the heads of the
+    `robust` has initial weights of the usual size, a cosine schedule, and for Lie access machines the heads of the
     sequence tasks; `demo` is a short version with the paper's heads.
     """
     machine: LantmConfig | LstmConfig

@@ -1,6 +1,6 @@
 """The recipes `second` and `second-small`: machines and training of the authors' second paper (docs/second-paper.md).
 
-What its text leaves open is as in the authors' program (harvardnlp/lie-access-memory, options.lua and xopts/).
+What the text leaves open follows the authors' program (harvardnlp/lie-access-memory, options.lua and xopts/).
 """
 
 import dataclasses
@@ -10,7 +10,7 @@ from lantm.machine import LantmConfig, LstmConfig
 from lantm.training import ModelName, Recipe
 
 SECOND_RECIPES = ("second", "second-small")
-"""320,000 training problems, and 16,000."""
+"""The recipes with 320,000 and with 16,000 training problems."""
 
 _LARGE = Recipe(
     learning_rate=0.01,
@@ -19,14 +19,14 @@ _LARGE = Recipe(
     schedule="geometric",
     plateau_factor=0.99,
     plateau_start=600,
-    # 1,000 epochs of 320 problems: each is seen once in the mean.
+    # 1,000 epochs of 320 problems: each problem is seen once on average.
     recycled_problems=320_000,
     epochs=1000,
     test_every=50,
 )
 _SMALL = dataclasses.replace(_LARGE, plateau_start=300, recycled_problems=16_000)
 
-# 0.01 or 0.02, as most of the authors' best settings for 320,000 problems have it.
+# 0.01 or 0.02, as in most of the authors' best settings for 320,000 problems.
 _RATES: dict[tuple[str, str], float] = {
     ("lantm-softmax", "addition"): 0.02,
     ("lantm-softmax", "prioritySort"): 0.02,
@@ -36,7 +36,7 @@ _LSTM_RATE = 0.002
 
 
 def second_machine(model: ModelName) -> LantmConfig | LstmConfig:
-    """The machine of all tasks: memories with a controller of 50 cells, or two layers of an LSTM."""
+    """The machine for all tasks: a controller of 50 cells with a memory, or two LSTM layers."""
     if model == "lstm":
         return LstmConfig(layers=2, cells=256, embedding=128, forget_bias=1.0)
     return LantmConfig(
@@ -45,12 +45,12 @@ def second_machine(model: ModelName) -> LantmConfig | LstmConfig:
         embedding=14,
         memory_width=20,
         forget_bias=1.0,
-        # The actions of this paper are not interpolated.
+        # Actions are not interpolated in this paper.
         interpolate_actions=False,
     )
 
 
 def second_recipe(task: str, model: ModelName, recipe: str, **changes: Any) -> Recipe:
-    """The training of either recipe, for a task by its name without options."""
+    """The training with either recipe, for a task by its name without options."""
     rate = _LSTM_RATE if model == "lstm" else _RATES.get((model, task), _LARGE.learning_rate)
     return dataclasses.replace(_SMALL if recipe == "second-small" else _LARGE, **{"learning_rate": rate, **changes})

@@ -15,7 +15,7 @@ _OF_TEXT = ("data", "vocabulary")
 
 
 def make_experiment(settings: Mapping[str, Any]) -> Experiment:
-    """The preset of a task, a model and a recipe with other settings changed: the names are those of the flags.
+    """The preset of a task, a model and a recipe with overrides, named as the flags.
 
     >>> make_experiment({"task": "copy", "recipe": "robust", "cells": 20}).machine.cells
     20
@@ -43,11 +43,11 @@ def make_experiment(settings: Mapping[str, Any]) -> Experiment:
     if "data" in text:
         made["text"] = vars(TextFiles.of(pathlib.Path(text["data"]), text.get("vocabulary", 10_000)))
     made["model"] = _own_weighting(made)
-    return Experiment.from_json(made, trust=True)  # names that a file had are refused by who read it
+    return Experiment.from_json(made, trust=True)  # names from files were checked by the caller
 
 
 def _own_weighting(made: Mapping[str, Any]) -> ModelName:
-    """The name of the model: `lantm` for a weighting that is not the paper's."""
+    """The name of the model: `lantm` for a custom weighting."""
     return "lantm" if ":" in str(made["machine"].get("weighting", "")) else made["model"]
 
 

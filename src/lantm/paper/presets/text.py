@@ -15,17 +15,17 @@ _RECIPE = Recipe(
 
 
 def text(model: ModelName) -> tuple[LantmConfig | LstmConfig, Recipe]:
-    """The paper's machine (appendix, "Language modelling"): 128 cells, words of 256 components, memories of 100.
+    """The paper's machine (appendix, "Language modelling"): 128 cells, embeddings of 256, memories of 100.
 
-    The parts with small initial weights, "the controllers", were determined by validation (docs/language.md). The
-    learning rate is halved when the validation perplexity is worse than in the epoch before.
+    Which parts have small initial weights ("the controllers") was determined by validation (docs/language.md). The
+    learning rate is halved when the validation perplexity is worse than in the previous epoch.
     """
     return _machine(model), _RECIPE
 
 
 def _machine(model: ModelName) -> LantmConfig | LstmConfig:
     if model == "lstm":
-        # Its 4,047,632 parameters leave none for a learnable start.
+        # The paper's 4,047,632 parameters do not include a learnable initial state.
         return LstmConfig(
             layers=1, cells=128, embedding=256, weight_range=0.08, forget_bias=1.0, learn_start=False, state_range=0.0
         )

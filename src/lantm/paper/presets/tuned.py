@@ -10,11 +10,11 @@ TUNED = Recipe(
     learning_rate=0.001,
     clip=1.0,
     schedule="cosine",
-    # With all lengths from the start, copies of 64 symbols never get going; from the shortest ones on they do.
+    # With all lengths from the start, copying 64 symbols is never learnt; with a curriculum it is.
     curriculum_threshold=0.9,
     curriculum_step=2,
     curriculum_focus=1 / 3,
-    # 200,000 updates: an LSTM copied 26 symbols after 25,000, and the last ones come slowest.
+    # 200,000 updates: an LSTM copied 26 symbols after 25,000, and the longest take most of the time.
     epochs=2000,
     batches=100,
     batch_size=64,
@@ -25,5 +25,5 @@ TUNED = Recipe(
 
 
 def tuned_lstm(machine: LstmConfig) -> LstmConfig:
-    """The same machine, which begins with nothing in its cells and keeps what it puts there."""
+    """The machine with zero initial state and open forget gates."""
     return dataclasses.replace(machine, state_range=0.0, forget_bias=1.0)

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _IN_A_LINE = 128  # symbols
-_WITH_NAMES = 40  # symbols in a line that are wide enough to be named
+_WITH_NAMES = 40  # symbols in a line that are wide enough to be labelled
 _GOLDEN = 0.618034
 
 
 def draw_answer(recording: Recording, task: Source, title: str, subtitle: str) -> "Figure":
-    """The right answer, the machine's, and where they differ."""
+    """The expected answer, the machine's, and their difference."""
     if isinstance(task, NumberTask):
         return draw_worked(recording, task, title, subtitle)
     return draw_strip(recording, task, title, subtitle)
 
 
 def draw_strip(recording: Recording, task: Source, title: str, subtitle: str) -> "Figure":
-    """Three rows of symbols, one colour per symbol, broken into lines if they are long."""
+    """Three rows of symbols, one colour per symbol, broken into several lines if necessary."""
     answer = len(recording.expected)
     lines = -(-answer // _IN_A_LINE)
     columns = -(-answer // lines)
@@ -41,7 +41,7 @@ def draw_strip(recording: Recording, task: Source, title: str, subtitle: str) ->
     heading(figure, title, subtitle)
     width, height = figure.get_size_inches()
     left, room = 0.95, WIDTH - 1.1
-    # A few symbols are not spread over the whole width.
+    # A few symbols do not fill the whole width.
     used = min(room, columns * max(row, room / _WITH_NAMES) * 1.15)
     for line in range(lines):
         bottom = height - 0.55 - (line + 1) * line_height + 0.24
@@ -88,7 +88,7 @@ def _draw_line(axes: "Axes", recording: Recording, task: Source, cut: slice, col
 
 
 def symbol_colours(task: Source) -> Float[np.ndarray, "vocabulary 3"]:
-    """A colour for every symbol: neighbours differ much, the end symbol is dark grey."""
+    """A colour for every symbol: neighbours differ clearly, and the end symbol is dark grey."""
     colours = np.full((task.vocabulary, 3), 0.75)
     for symbol in range(task.data_symbols):
         brightness = (0.95, 0.78, 0.6)[symbol % 3]
@@ -98,7 +98,7 @@ def symbol_colours(task: Source) -> Float[np.ndarray, "vocabulary 3"]:
 
 
 def draw_worked(recording: Recording, task: NumberTask, title: str, subtitle: str) -> "Figure":
-    """The problem, the right answer, the machine's, and a star under every wrong digit."""
+    """The problem, the expected answer, the machine's, and a star under every wrong digit."""
     inputs = recording.inputs[1 : recording.answer_start].tolist()
     worked = work_out(task, inputs, recording.expected.tolist(), recording.predicted.tolist())
     digits = len(worked.right)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_POINTS = 1500  # more of them cover each other
+_MOST_POINTS = 1500  # with more, points cover each other
 
 
 def draw_footprints(steps: Footprints, read_heads: int, title: str, subtitle: str, column: int = 0) -> "Figure":
-    """Three panels: locations in one column of the text, norms of keys in all, and the spread of readings."""
+    """Three panels: locations in one column of the text, norms of keys in all columns, and the spread of readings."""
     few = slice(None, None, -(-len(steps.keys) // _MOST_POINTS))
     words = np.arange(len(steps.keys))[few]
     keys, shared, remembered = (np.asarray(field, np.float64)[few] for field in steps)

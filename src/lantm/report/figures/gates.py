@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def draw_gates(recording: Recording, title: str, subtitle: str) -> "Figure":
-    """A row for every gate, over time: 1 takes the controller's candidate, 0 keeps the previous value."""
+    """A row per gate over time: 1 takes the controller's candidate, 0 keeps the previous value."""
     heads = recording.heads
     assert heads is not None
     rows = []

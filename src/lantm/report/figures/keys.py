@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-_HANDLES_IN_A_ROW = 5  # of the legend
+_HANDLES_IN_A_ROW = 5  # in the legend
 _WRITE_SHAPES = ("o", "s", "D", "^")
 
 
 def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: str) -> "Figure":
-    """The overview, the beginning and the end of the answer, and where it first goes wrong if that is elsewhere."""
+    """The overview, the beginning and the end of the answer, and the surroundings of the first mistake."""
     heads = recording.heads
     assert heads is not None
     flat = projection(geometry, all_keys(heads))
@@ -43,7 +43,7 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
     parts = {name: zoomed(scene, reads, flat) for name, reads in parts_shown(recording).items()}
     boxes = {"overview": around(everything(scene, flat), flat, margin=0.06), **parts}
     margin, gap = (0.55, 0.52) if len(boxes) == 3 else (0.5, 0.46)
-    # On the right there is room for half of a tick label at the edge.
+    # The right margin has room for half of a tick label.
     side = (WIDTH - margin - (len(boxes) - 1) * gap - 0.2) / len(boxes)
     figure = new_figure(height=side + 0.7 + bottom)
     heading(figure, title, f"{subtitle}; {flat.note}" if flat.note else subtitle)
@@ -54,7 +54,7 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
         shown = parts_shown(recording).get(name)
         caption = name
         if shown is not None:
-            reads = "reads " if len(boxes) == 3 else ""  # four captions in a row are short
+            reads = "reads " if len(boxes) == 3 else ""  # with four captions in a row, they are short
             caption = f"{name}: {reads}{shown.start + 1} to {shown.stop}"
             at_work = heads_at_work(scene, shown, flat)
             if len(at_work) < heads.read_heads:
@@ -77,7 +77,7 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
 
 
 def draw_scene(axes: "Axes", scene: Scene, flat: Projection, box: Box, name: str, side: float) -> None:
-    """One picture. Points outside are left out, except for the lines that lead there."""
+    """One panel. Points outside are left out, but lines to them are drawn."""
     axes.set(xlim=limits(box, 0), ylim=limits(box, 1), xlabel="", ylabel="")
     axes.set_aspect("equal" if flat.equal else "auto")
     axes.locator_params(axis="x", nbins=4)
@@ -87,7 +87,7 @@ def draw_scene(axes: "Axes", scene: Scene, flat: Projection, box: Box, name: str
     for edge, line in enumerate(flat.outline):
         axes.plot(*line.T, color=QUIET, linewidth=0.9 if edge == 0 else 0.4, zorder=1, gid=f"{name}-outline-{edge}")
     if not flat.equal and name != "overview":
-        # Over time, reads lie beside what they read: a faint line leads there from every memory.
+        # In plots over time, reads are beside what they read: a faint line connects each memory to them.
         levels = scene.writes[np.abs(scene.writes[:, 1] - box.middle[1]) <= box.half[1], 1]
         axes.hlines(levels, *limits(box, 0), color=WRITE, linewidth=0.5, alpha=0.5, zorder=1, gid=f"{name}-levels")
     size = mark_size(scene, box, side)
@@ -115,7 +115,7 @@ def draw_scene(axes: "Axes", scene: Scene, flat: Projection, box: Box, name: str
         axes.plot(*reads.T, color=colour, linewidth=0.7, alpha=0.7, zorder=3, gid=f"{name}-path-{head}")
         disc: Look = {"color": colour, "linewidths": 0, "zorder": 4, "gid": f"{name}-reads-{head}"}
         _scatter(axes, inside, s=(0.55 * size) ** 2, **disc)
-        if scene.settled is not None and name != "overview":  # there, rings would hide the memories
+        if scene.settled is not None and name != "overview":  # in the overview, rings would hide the memories
             rings = scene.settled[box.holds(scene.settled[:, head]), head]
             look: Look = {"facecolors": "none", "edgecolors": colour, "linewidths": 0.8, "zorder": 4}
             _scatter(axes, rings, s=(1.3 * size) ** 2, gid=f"{name}-settled-{head}", **look)
@@ -161,7 +161,7 @@ def _legend(scene: Scene, heads: Heads, recording: Recording) -> "list[Line2D]":
 
 
 def shades() -> Any:
-    """From nothing to dark red, as a memory's strength goes from 0 to 1."""
+    """The colour map of strengths from 0 (white) to 1 (dark red)."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("strength", ["#ffffff", "#f0a19d", "#c1272d", "#6d0509"])

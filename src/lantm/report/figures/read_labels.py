@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def number_reads(axes: "Axes", scene: Scene, reads: slice, box: Box, name: str, side: float) -> None:
-    """Numbers reads in the order of time beside their line, where there is room for a number."""
+    """Numbers the reads along their path, where there is room for a number."""
     scale = 72 * side / 2 / box.half  # points of paper
     special = [scene.reads[0]] if scene.mistake is None else [scene.reads[0], scene.mistake]
     marks = np.concatenate([scene.writes, scene.reads.reshape(-1, 2), *special]) * scale
@@ -35,13 +35,13 @@ def number_reads(axes: "Axes", scene: Scene, reads: slice, box: Box, name: str, 
                 x, y = place / scale
                 look: Look = {"fontsize": 6.5, "color": READS[head % len(READS)], "ha": "center", "va": "center"}
                 axes.text(x, y, f"{at + 1}", gid=f"{name}-number-{head}-{at + 1}", zorder=5, **look)
-                # The next labels keep some distance from it.
+                # Keep later labels at a distance.
                 marks, radii = np.concatenate([marks, place[None]]), np.append(radii, size.max() / 2 + 1)
 
 
 def room_for(
     place: Float[np.ndarray, " 2"], size: Float[np.ndarray, " 2"], marks: Points, radii: Float[np.ndarray, " marks"]
 ) -> float:
-    """How far a label at a place is from the nearest mark, edge to edge; below 0 it covers it."""
+    """The distance from a label to the nearest mark, edge to edge; negative if it covers the mark."""
     apart = np.maximum(np.abs(marks - place) - size / 2, 0)
     return float(np.min(np.sqrt(np.sum(apart**2, axis=-1)) - radii, initial=np.inf))

@@ -8,37 +8,37 @@ from jaxtyping import Bool, Float
 from lantm.evaluation import Heads, Recording
 from lantm.report.projection import Points, Projection
 
-_ZOOMED = 12  # reads in a picture of a part
-_FAR = 5.0  # times as far as another head, or as one memory is from the next
+_ZOOMED = 12  # reads in a detail panel
+_FAR = 5.0  # times the distance of another head, or the distance between memories
 
 
 class Scene(NamedTuple):
-    """Everything that is drawn, in coordinates of the drawing."""
+    """Everything that is drawn, in drawing coordinates."""
 
     writes: Points
     strengths: Float[np.ndarray, " writes"]
     written_by: Float[np.ndarray, " writes"]
     before: Points  # the initial memory
     reads: Float[np.ndarray, "answer read_heads 2"]
-    mistake: Points | None  # the reads that the first wrong symbol was made from, one per read head
+    mistake: Points | None  # the reads that determined the first wrong symbol, one per read head
     settled: Float[np.ndarray, "answer read_heads 2"] | None = None  # where reads settled, nan where they did not
 
 
 class Box(NamedTuple):
-    """The part that a picture shows: its centre, and half its width and height."""
+    """The region that a panel shows: its centre, and half its width and height."""
 
     middle: Float[np.ndarray, " 2"]
     half: Float[np.ndarray, " 2"]
 
     def holds(self, points: Points) -> Bool[np.ndarray, " points"]:
-        """Which points are in the picture, or so near that a part of their mark is."""
+        """Whether points are in the panel, or close enough that their marks are visible."""
         with np.errstate(invalid="ignore"):
             inside: Bool[np.ndarray, " points"] = (np.abs(points - self.middle) <= 1.04 * self.half).all(axis=-1)
         return inside
 
 
 def parts_shown(recording: Recording) -> dict[str, slice]:
-    """Which reads are drawn as points."""
+    """The reads that are drawn as points, by panel."""
     answer = len(recording.expected)
     count = min(_ZOOMED, -(-answer // 2))
     parts = {"beginning": slice(0, count)}
@@ -49,7 +49,7 @@ def parts_shown(recording: Recording) -> dict[str, slice]:
 
 
 def lay_out(recording: Recording, heads: Heads, flat: Projection) -> Scene:
-    """Everything to draw: all writes, and the reads of the answer."""
+    """Computes the drawing coordinates of all writes, and of the reads of the answer."""
     memories, start = heads.memories, recording.answer_start
     written = memories.written_at >= 0
 
@@ -63,7 +63,7 @@ def lay_out(recording: Recording, heads: Heads, flat: Projection) -> Scene:
     settled = None
     if heads.settled_on is not None:
         slots = heads.settled_on[start:].reshape(-1)
-        # At the time of the read: over time, a ring is beside the read, and not where its memory was written.
+        # In plots over time, a ring is drawn at the time of the read, not of the write.
         ends = place(np.where(slots[:, None] < 0, np.nan, memories.addresses[slots]), steps)
         settled = ends.reshape(-1, heads.read_heads, 2)
     mistake = None
@@ -82,21 +82,21 @@ def lay_out(recording: Recording, heads: Heads, flat: Projection) -> Scene:
 
 
 def all_keys(heads: Heads) -> Float[np.ndarray, "points key"]:
-    """Every place where a head or a memory is."""
+    """The positions of all heads and memories."""
     return np.concatenate([heads.keys.reshape(-1, heads.keys.shape[-1]), heads.memories.addresses])
 
 
 def everything(scene: Scene, flat: Projection) -> Points:
-    """The points that the overview has to show; the initial memory may be anywhere, and is shown only if near."""
+    """The points that the overview must contain; the initial memory is shown only if it is close to them."""
     parts = [scene.writes, scene.reads.reshape(-1, 2), *flat.outline[: int(flat.bounded)]]
     return np.concatenate(parts if scene.mistake is None else [*parts, scene.mistake])
 
 
 def heads_at_work(scene: Scene, reads: slice, flat: Projection) -> list[int]:
-    """The heads that read near memories; one that is far away from all of them is idle, and not shown.
+    """The heads that read near memories; a head that is far away from all memories is idle, and not shown.
 
-    Far means several times as far as another head, and as memories are from each other. All heads are returned if all
-    are equally far, or if pictures show positions over time.
+    Far means several times as far as another head, and several times the distance between memories. All heads are
+    returned if all are equally far, or if the plot is over time.
     """
     heads = list(range(scene.reads.shape[1]))
     if not flat.equal or not len(scene.writes):
@@ -108,14 +108,14 @@ def heads_at_work(scene: Scene, reads: slice, flat: Projection) -> list[int]:
 
 
 def zoomed(scene: Scene, reads: slice, flat: Projection) -> Box:
-    """Around some reads of the answer by the heads at work, with the memories beside them."""
+    """The region around some reads of the answer (without idle heads) and the memories beside them."""
     points = scene.reads[reads][:, heads_at_work(scene, reads, flat)].reshape(-1, 2)
-    # A few steps at least; but near the rim of a disk a step is small.
+    # At least a few steps wide, except near the rim of a disk, where a step is small.
     least = 0.0 if flat.bounded else 1.5 * _spacing(scene.writes)
     box = around(points, flat, margin=0.12, least=least)
     if not flat.equal or not len(scene.writes):
         return box
-    # Reads that have left the line of writes are shown together with it, unless it is too far away.
+    # Reads that left the path of writes are shown together with it, unless it is too far away.
     points = points[np.isfinite(points).all(axis=-1)]
     apart = np.sum((points[:, None] - scene.writes) ** 2, axis=-1)
     beside = scene.writes[np.nan_to_num(apart, nan=np.inf).argmin(axis=-1)]
@@ -124,7 +124,7 @@ def zoomed(scene: Scene, reads: slice, flat: Projection) -> Box:
 
 
 def around(points: Points, flat: Projection, margin: float, least: float = 0.0) -> Box:
-    """A picture of these points, with a margin, and not smaller than `least`."""
+    """The region around these points, with a margin, and not smaller than `least`."""
     points = points[np.isfinite(points).all(axis=-1)]
     if not len(points):
         return Box(np.zeros(2), np.ones(2))
@@ -133,17 +133,17 @@ def around(points: Points, flat: Projection, margin: float, least: float = 0.0) 
     if flat.equal:
         half = np.maximum(half.max(), least) * np.ones(2)
     middle = (low + high) / 2
-    # If all points coincide, there is still a picture around them.
+    # If all points coincide, the region still has a size.
     return Box(middle, np.maximum(half, 1e-6 + 1e-5 * np.abs(middle).max()))
 
 
 def limits(box: Box, axis: int) -> tuple[float, float]:
-    """The limits of a picture."""
+    """The axis limits of a region."""
     return float(box.middle[axis] - box.half[axis]), float(box.middle[axis] + box.half[axis])
 
 
 def _spacing(points: Points) -> float:
-    """The typical distance from one point to the next."""
+    """The median distance between consecutive points."""
     if len(points) < 2:
         return 0.0
     steps = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=-1))
@@ -151,7 +151,7 @@ def _spacing(points: Points) -> float:
 
 
 def mark_size(scene: Scene, box: Box, side: float) -> float:
-    """The diameter of a write in points: neighbours touch, within limits."""
+    """The diameter of a write's mark in points: neighbours touch, within limits."""
     if len(scene.writes) < 2 * len(np.unique(scene.written_by)) or not len(scene.writes):
         return 9.0
     line = scene.writes[scene.written_by == scene.written_by[0]]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def verdict(recording: Recording) -> str:
-    """The outcome, in a few words."""
+    """The outcome in a few words."""
     size, wrong, unit = len(recording.expected), len(recording.wrong), recording.unit
     if recording.first_mistake is None:
         return f"all {size:,} {unit}s are right"
@@ -30,7 +30,7 @@ def verdict(recording: Recording) -> str:
 def write_figures(
     recording: Recording, task: Source, geometry: Geometry | None, title: str, subtitle: str, folder: pathlib.Path
 ) -> list[pathlib.Path]:
-    """Writes keys, gates and answer into a folder, each as PNG and SVG; a machine without memory has only an answer."""
+    """Writes the plots keys, gates and answer into a folder, as PNG and SVG; only the answer for other models."""
     title = f"{title}: {verdict(recording)}"
     draw: dict[str, Callable[[], Figure]] = {}
     if recording.heads is not None and geometry is not None:

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 Frame = UInt8[np.ndarray, "height width 3"]
 
-_SIZE = (7.2, 4.8)  # inches of 100 pixels: even numbers of pixels, which MP4 needs
-_STEADY = 6  # epochs before and after over which the camera is steadied
-_HELD = 2.0  # seconds that the last frame stays
+_SIZE = (7.2, 4.8)  # inches of 100 pixels; MP4 needs even numbers of pixels
+_STEADY = 6  # epochs before and after over which the view is smoothed
+_HELD = 2.0  # seconds that the last frame is shown
 
 
 @dataclasses.dataclass(frozen=True)
 class Reel:
-    """What a video is made of."""
+    """The content of a video."""
 
     title: str
     task: Source
@@ -41,20 +41,20 @@ class Reel:
     epochs: list[int]
     recordings: list[Recording]
     losses: dict[int, float]
-    """By epoch; an epoch without a finite loss has none."""
+    """By epoch; epochs without a finite loss are left out."""
     tests: dict[int, dict[str, str]]
-    """Tests by epoch and label, in words, in the order of the epochs."""
+    """Tests as text, by epoch and label, in order of epochs."""
 
 
 def frames(reel: Reel) -> Iterator[Frame]:
-    """The frames, one per epoch. Parts that do not change are drawn once."""
+    """The frames, one per epoch. Static parts are drawn once."""
     screen = _Screen(reel)
     for at in range(len(reel.epochs)):
         yield screen.frame(at)
 
 
 class _Screen:
-    """A figure of which only the moving parts are redrawn."""
+    """A figure in which only the moving parts are redrawn."""
 
     def __init__(self, reel: Reel) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -74,7 +74,7 @@ class _Screen:
         self._background = self._canvas.copy_from_bbox(self._figure.bbox)
 
     def frame(self, at: int) -> Frame:
-        """The picture after the epoch with this number in the reel."""
+        """The frame for the epoch at this index of the reel."""
         self._say(at)
         self._move_loss(at)
         self._move_strip(at)
@@ -168,7 +168,7 @@ class _Screen:
         heads = [recording.heads for recording in reel.recordings]
         last = heads[-1]
         assert last is not None
-        # One projection for the whole video: the one for its last frame.
+        # The projection is that of the last frame.
         self._flat = projection(geometry, last.keys.reshape(-1, last.keys.shape[-1]))
         self._scenes = [
             lay_out(recording, one, self._flat)
@@ -218,12 +218,12 @@ class _Screen:
 
 
 def _narrow(losses: list[tuple[int, float]]) -> bool:
-    """Whether powers of ten alone would be too few marks on the axis."""
+    """Whether powers of ten would be too few axis ticks."""
     return max(loss for _, loss in losses) < 100 * min(loss for _, loss in losses)
 
 
 def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray, " 2"], Float[np.ndarray, " 2"]]]:
-    """The view of every frame, as centre and half size: all writes and reads, without sudden moves."""
+    """The view of every frame, as centre and half size: contains all writes and reads, and moves smoothly."""
     edges = []
     for scene in scenes:
         points = everything(scene._replace(mistake=None), flat)
@@ -232,7 +232,7 @@ def steady(scenes: list[Scene], flat: Projection) -> list[tuple[Float[np.ndarray
             points = np.zeros((1, 2))
         edges.append([points.min(axis=0), points.max(axis=0)])
     lows, highs = np.array(edges).transpose(1, 0, 2)
-    # The largest range of the neighbouring epochs, then its moving average: nothing is cut off.
+    # The union over the neighbouring epochs, then its moving average, so that nothing is cut off.
     lows, highs = _near(_near(lows, np.min), np.mean), _near(_near(highs, np.max), np.mean)
     views = []
     for low, high in zip(lows, highs, strict=True):
@@ -278,14 +278,14 @@ def write_mp4(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None
     path = destination(path)
     temporary = temporary_path(path)
     size = (round(100 * _SIZE[0]), round(100 * _SIZE[1]))
-    form = ["-f", "mp4"]  # which the name does not say
+    form = ["-f", "mp4"]  # the temporary name has another suffix
     writer = imageio_ffmpeg.write_frames(
         str(temporary), size, fps=rate, quality=8, macro_block_size=2, output_params=form
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with warnings.catch_warnings():
-            # JAX warns about forked Python processes; this one executes ffmpeg at once.
+            # JAX warns about forked Python processes; this one immediately executes ffmpeg.
             warnings.filterwarnings("ignore", message="os.fork")
             writer.send(None)
         frame = None

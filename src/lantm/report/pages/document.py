@@ -1,8 +1,8 @@
 """The HTML skeleton of a page: style, script and data are embedded, and nothing is loaded from elsewhere.
 
-Everything that comes from a run or a person (names, symbols, settings) is treated as data. It is written as JSON that
-cannot end the element that holds it, the script shows it as text, and the page's own policy allows the script and style
-of this package and nothing else: no other script, no network.
+Everything that comes from a run or a user (names, symbols, settings) is treated as data. It is written as JSON that
+cannot end its element, the script displays it as text, and the page's content security policy allows only the script
+and style of this package: no other script, and no network.
 """
 
 import base64
@@ -33,7 +33,7 @@ _PAGE = """<!DOCTYPE html>
 
 
 def page(title: str, styles: Sequence[str], scripts: Sequence[str], data: Any) -> str:
-    """A whole page, from files of this package by name and the data that its script shows."""
+    """A complete page, from asset files by name and the data that its script displays."""
     style, script = joined(styles), '"use strict";\n(() => {\n' + joined(scripts) + "})();\n"
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
@@ -53,11 +53,11 @@ def json_in_html(data: Any) -> str:
 
 
 def joined(names: Sequence[str]) -> str:
-    """The files of this package by name, one after the other."""
+    """The concatenated asset files of these names."""
     assets = importlib.resources.files("lantm.report.pages") / "assets"
     return "".join((assets / name).read_text(encoding="utf-8") for name in names)
 
 
 def _digest(text: str) -> str:
-    """A script or a style in a policy, named by its digest, so that no other can replace it."""
+    """The hash by which a content security policy allows a script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,8 +1,8 @@
 """Encodes a `Recording` for a page: symbols as text, arrays in few bytes.
 
-Coordinates are 32-bit floats, the memories that heads settle on 32-bit integers; gates and strengths have 8 bits each.
-Read weights are stored as square roots in 8 bits, for a better resolution of small ones. All of it is compressed: most
-weights are nearly zero.
+Coordinates are stored as 32-bit floats, indices of settled memories as 32-bit integers, gates and strengths in 8 bits.
+Read weights are stored as square roots in 8 bits, for a better resolution of small ones. Everything is compressed,
+since most weights are nearly zero.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from lantm.report.pages.binary import compressed
 from lantm.report.projection import Projection, projection
 from lantm.tasks import Source
 
-FAINTEST = 0.001  # read weights below it cannot be seen and are stored as zero, which compresses better
+FAINTEST = 0.001  # smaller read weights are invisible and stored as zero, which compresses better
 
 
 def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[str, Any]:
-    """A scene of the viewer; `geometry` is that of the machine, None for a machine without a memory."""
+    """A scene of the viewer; `geometry` is that of the machine, None for other models."""
     heads = recording.heads
     packed: dict[str, Any] = {
         "steps": recording.steps,
@@ -70,7 +70,7 @@ def pack(recording: Recording, task: Source, geometry: Geometry | None) -> dict[
 
 
 def share(machines: Sequence[dict[str, Any]], part: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The machines with a number instead of every `part`, and the parts: a sphere's net is stored once."""
+    """Replaces each `part` of the machines by an index into a list of distinct parts, which is returned as well."""
     parts: list[dict[str, Any]] = []
 
     def numbered(tree: Any) -> Any:
@@ -89,11 +89,11 @@ def share(machines: Sequence[dict[str, Any]], part: str) -> tuple[list[dict[str,
 
 
 def _space(flat: Projection) -> dict[str, Any]:
-    """A projection for the viewer: lines besides the keys, axes, and a note."""
+    """A projection for the viewer: outline, axes and note."""
     lines = [np.round(line[np.isfinite(line).all(axis=-1)], 4).tolist() for line in flat.outline]
     return {"outline": lines, "equal": flat.equal, "labels": list(flat.labels), "note": flat.note}
 
 
 def _bytes(shares: Float[np.ndarray, "*shape"]) -> np.ndarray:
-    """Values from 0 to 1 in 8 bits; nan, from a machine that diverged, becomes 0."""
+    """Values from 0 to 1 in 8 bits; nan, from a diverged machine, becomes 0."""
     return np.asarray(np.round(255 * np.clip(np.nan_to_num(shares), 0, 1)), np.uint8)

@@ -8,21 +8,21 @@ from lantm.report.pages.viewer import Machine, exhibit, sampled_problems, usual_
 from lantm.tasks import TASKS
 from lantm.trained import load, zoo
 
-MOST_BYTES = 2_000_000  # of the page
-_FIRST = "copy"  # the task that is shown first
+MOST_BYTES = 2_000_000  # maximum size of the page
+_FIRST = "copy"  # the task shown first
 
 
 class Play(NamedTuple):
-    """The page, and the machines that are in it."""
+    """The page, and its machines."""
 
     page: str
     shown: list[Machine]
     left_out: list[str]
-    """Those that are too large to be in it as well."""
+    """The machines that did not fit."""
 
 
 def play_page(shelf: pathlib.Path = zoo.SHELF, most: int = MOST_BYTES) -> Play:
-    """The page: of every task the machine that its name alone means, then the others as long as there is room."""
+    """The page with the zoo's default machine of every task, then others while there is room."""
     room = most - len(_page([]).encode())
     shown, exhibits, left_out = [], [], []
     for name in _in_order(shelf):
@@ -44,7 +44,7 @@ def _page(exhibits: list[dict[str, object]]) -> str:
 
 
 def _in_order(shelf: pathlib.Path) -> list[str]:
-    """What tasks' names mean, the first task first, and the others by size."""
+    """The default machines of all tasks, `_FIRST` first; then the others by size."""
     names = zoo.names(shelf)
     usual = [file.stem for task in sorted(TASKS, key=lambda task: task != _FIRST) if (file := zoo.find(task, shelf))]
     return usual + sorted(set(names) - set(usual), key=lambda name: (shelf / f"{name}.safetensors").stat().st_size)

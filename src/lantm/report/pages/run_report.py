@@ -1,7 +1,7 @@
 """report.html: the results of a run on one page, written when training is complete or by `lantm report`.
 
-Scores with their intervals, at the tested scales and by length, learning curves of all seeds, the best and the worst
-machine at work, why they are right or wrong, in words, and every setting. For a text, perplexities instead of scores.
+It shows scores with intervals, at the tested scales and by length, learning curves of all seeds, the best and the worst
+machine at work with a diagnosis, and all settings. For a text, it shows perplexities instead of scores.
 """
 
 import dataclasses
@@ -30,14 +30,14 @@ from lantm.training.rows import of_seed
 
 REPORT = "report.html"
 PROBLEMS = 128  # per length: all lengths together take about as long as two epochs of training
-_DRAW = 2  # fresh problems: training's final scores are draw 0, and lantm eval's are 1 by default
-_SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1, 3 / 2, 2, 3, 4)  # of the longest length trained on
+_DRAW = 2  # fresh problems: the final scores of training use draw 0, and lantm eval uses draw 1 by default
+_SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1, 3 / 2, 2, 3, 4)  # of the longest training length
 
 
 def write_report(trained: Trained) -> pathlib.Path:
     """Writes the report of a run into its folder."""
     if trained.folder is None:
-        raise LantmError(f"{trained.name} is a single machine: a report is made of a run folder")
+        raise LantmError(f"{trained.name} is a single machine: a report needs a run folder")
     path = trained.folder.path / REPORT
     with trained.folder.locked():
         write_whole(path, utf8(report_page(trained)))
@@ -45,7 +45,7 @@ def write_report(trained: Trained) -> pathlib.Path:
 
 
 def try_report(trained: Trained, warn: Callable[[str], None]) -> pathlib.Path | None:
-    """The same at the end of a training: any error is only a warning, because the training is complete."""
+    """Writes the report at the end of a training; an error is only a warning, since the training is complete."""
     try:
         return write_report(trained)
     except (Exception, KeyboardInterrupt) as error:
@@ -88,7 +88,7 @@ def report_page(trained: Trained) -> str:
 
 
 def report_lengths(task: Task) -> list[int]:
-    """Lengths from well below the longest that was trained on to four times that."""
+    """Lengths from well below the longest training length to four times that."""
     stride, longest = task.train_lengths.stride, task.train_lengths.largest
     lengths = {max(stride, int(share * longest) // stride * stride) for share in _SHARES}
     return sorted(length for length in lengths if length <= max(longest, task.longest_length))
@@ -113,7 +113,7 @@ def _length_curves(by_length: list[Scores], task: Any) -> dict[str, Any]:
 
 
 def _exhibits(trained: Trained, shown: list[int], by_length: list[Scores]) -> tuple[list[dict[str, Any]], int]:
-    """The machines shown, and the problem shown first: the shortest that the worst machine gets wrong."""
+    """The machines to show, and the problem to show first: the shortest that the worst machine gets wrong."""
     task, geometry = trained.source, trained.geometry
     problems = sampled_problems(task, usual_lengths(task))
     exhibits, first = [], 0
@@ -142,7 +142,7 @@ def _exhibits(trained: Trained, shown: list[int], by_length: list[Scores]) -> tu
 
 
 def _in_words(index: int, by_length: list[Scores]) -> str:
-    """The lengths that a seed solves, and how it fails beyond them."""
+    """The lengths that a seed solves, and how it fails beyond them, in words."""
     solved = [scores.lengths.largest for scores in by_length if scores.coarse[index] >= SOLVED]
     failed = [scores for scores in by_length if scores.coarse[index] < SOLVED]
     if not failed:
@@ -177,13 +177,14 @@ def _ranges(some: list[int], tried: list[int]) -> str:
 
 
 def _facts(trained: Trained, summary: dict[str, Any]) -> list[list[str]]:
-    """Facts about the run, each with its name."""
+    """Facts about the run, as name and value."""
     provenance = trained.trained
     facts = {
         "parameters": f"{trained.parameters:,}",
         "epochs": f"{trained.epoch:,}",
         "trained for": f"{summary['seconds']:,.0f} s" if "seconds" in summary else None,
         "started": provenance["date"].replace("T", " ").replace("+00:00", " UTC") if provenance.get("date") else None,
+        "started from": provenance.get("from"),
         "device": provenance.get("device"),
         "commit": provenance.get("commit"),
         "lantm": provenance.get("lantm"),
@@ -193,7 +194,7 @@ def _facts(trained: Trained, summary: dict[str, Any]) -> list[list[str]]:
 
 
 def _settings(experiment: Experiment) -> list[dict[str, Any]]:
-    """Every setting by group, and whether it differs from the class's default."""
+    """All settings by group, and whether they differ from the default."""
 
     def listed(record: Any, left_out: tuple[str, ...] = ()) -> list[list[Any]]:
         found = []
@@ -212,7 +213,7 @@ def _settings(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def _shown(value: Any) -> str:
-    """A setting for people."""
+    """The displayed value of a setting."""
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):

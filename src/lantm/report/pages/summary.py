@@ -14,14 +14,14 @@ _SHORT = {"lantm-invnorm": "InvNorm", "lantm-softmax": "SoftMax", "lstm": "LSTM"
 
 
 class CellResult(NamedTuple):
-    """A cell of a table: its labels, and what its record says, if there is one."""
+    """A cell of a table: its labels, and its record if there is one."""
 
     labels: Sequence[str]
     record: Mapping[str, Any] | None
 
 
 class TableOfCells(NamedTuple):
-    """A table: a study by one recipe."""
+    """A table: a study with one recipe."""
 
     study: str
     recipe: str
@@ -30,7 +30,7 @@ class TableOfCells(NamedTuple):
 
 
 def summary_page(tables: Sequence[TableOfCells], facts: Mapping[str, Any], quick: bool) -> str:
-    """The page; `facts` are shown by name, except those that are None."""
+    """The page; `facts` are displayed by name, except those that are None."""
     shown = [_table(table) for table in tables]
     title = "The paper's tables, ours beside theirs"
     data = {
@@ -62,7 +62,7 @@ def _table(table: TableOfCells) -> dict[str, Any]:
 
 
 def _rows(cell: CellResult) -> list[dict[str, Any]]:
-    """The rows of a cell; one that says nothing but its labels if it is not done."""
+    """The rows of a cell; a single row with only its labels if it is not done."""
     labels = " ".join(_SHORT.get(label, label) for label in cell.labels)
     if cell.record is None:
         return [{"cell": labels, "verdict": ""}]
@@ -83,7 +83,7 @@ def _rows(cell: CellResult) -> list[dict[str, Any]]:
 
 
 def _figures(row: Row | Mapping[str, Any] | None, decimals: int) -> str:
-    """Coarse/fine, or a perplexity. Percents are cut off, not rounded, so that 100.0 is all of them.
+    """Coarse/fine, or a perplexity. Percentages are truncated, not rounded, so that only a perfect score is 100.0.
 
     >>> _figures({"coarse": 99.97, "fine": 100.0}, 1), _figures({"coarse": 91, "fine": 98}, 0)
     ('99.9/100.0', '91/98')

@@ -7,11 +7,11 @@ from lantm.tasks import TASKS, Double, Programs, RepeatCopy, Source, Task
 from lantm.tasks.grammar import TEMPLATES
 
 TASK_SCRIPTS = tuple(f"tasks/{name}.js" for name in ("sequences", "numbers", "marked", "programs", "tasks"))
-"""The scripts that read problems, in the order in which a page has them. They need no page."""
+"""The scripts that read problems, in their order on a page. They also run without a page."""
 
 
 def pack_task(source: Source) -> dict[str, Any]:
-    """The task; `typed` says whether the page knows how to read problems of it."""
+    """The encoded task; `typed` says whether the page can read typed problems of it."""
     packed: dict[str, Any] = {
         "name": source.name,
         "symbols": [symbol_mark(source, symbol) for symbol in range(source.vocabulary)],
@@ -32,7 +32,7 @@ def pack_task(source: Source) -> dict[str, Any]:
 
 
 def _is_built_in(source: Source) -> bool:
-    """Whether it is a task of this package, with lengths counted in the usual unit."""
+    """Whether it is a built-in task, with lengths in the usual unit."""
     if not isinstance(source, Task) or source.name not in TASKS:
         return False
     usual = TASKS.make(source.name)

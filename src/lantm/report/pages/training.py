@@ -16,7 +16,7 @@ from lantm.trained import Trained
 
 
 class Recorded(NamedTuple):
-    """A seed after an epoch of its training."""
+    """A recording of a seed after an epoch of its training."""
 
     epoch: int
     loss: float | None
@@ -24,9 +24,9 @@ class Recorded(NamedTuple):
 
 
 def recorded_training(trained: Trained, seed: int, most: int) -> list[Recorded]:
-    """At most this many epochs of a seed's training, evenly spaced, with the first and the last; none if not recorded.
+    """At most `most` epochs of a seed's training, evenly spaced, with the first and the last; empty if not recorded.
 
-    Recordings hold no read weights; they are computed here from the rest.
+    Recordings do not store read weights; they are recomputed here.
     """
     experiment, folder, history = trained.experiment, trained.folder, trained.history
     if most < 1 or folder is None or history is None or seed not in experiment.recorded:
@@ -46,7 +46,7 @@ def _finite(loss: float | None) -> float | None:
 
 
 def with_read_weights(recording: Recording, machine: Any) -> Recording:
-    """The recording with its read weights; a machine that emits temperatures, which are not recorded, has none."""
+    """The recording with read weights; without them if the machine emits temperatures, which are not recorded."""
     heads = recording.heads
     if heads is None or heads.read_weights is not None or not isinstance(machine, LantmConfig):
         return recording

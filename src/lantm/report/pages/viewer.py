@@ -1,7 +1,7 @@
 """Builds the viewer page, in which machines run on typed problems and can be followed step by step.
 
-There is one machine in it, or two side by side. A machine that the page can run comes with its weights, and the page
-computes what it does. Of any other machine, and of training, the page has recordings.
+It shows one machine, or two side by side. If the page can run a machine, it contains its weights and computes
+everything itself. For other machines, and for training, it contains recordings.
 """
 
 from collections.abc import Sequence
@@ -33,20 +33,20 @@ SCRIPTS = (
         )
     ),
 )
-LONGEST = 2000  # recordings hold read weights that grow with the square of the length
+LONGEST = 2000  # recordings hold read weights, which grow quadratically with the length
 
 
 class Problem(NamedTuple):
-    """A problem to be shown."""
+    """A problem to show."""
 
     name: str
     batch: Batch
     text: str | None = None
-    """What a person wrote."""
+    """The problem as it was typed."""
 
 
 class Machine(NamedTuple):
-    """A machine to be shown."""
+    """A machine to show."""
 
     name: str
     task: Source
@@ -57,20 +57,20 @@ class Machine(NamedTuple):
 
 
 def viewer_page(title: str, about: str, machines: Sequence[dict[str, Any]], chosen: Sequence[int], first: int) -> str:
-    """The page. `chosen` are the one or two machines that are shown at first, on their problem number `first`."""
+    """The page. `chosen` are the one or two machines shown at first, on problem number `first`."""
     data = {"title": title, "about": about, "chosen": chosen, "first": first, **together(machines)}
     return page(f"{title}: {about}", STYLES, (*SCRIPTS, "view_page.js"), data)
 
 
 def together(machines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The machines of a page, and once each what they share."""
+    """The machines of a page, with shared tasks and key spaces stored once."""
     numbered, spaces = share(machines, "space")
     numbered, tasks = share(numbered, "task")
     return {"machines": numbered, "spaces": spaces, "tasks": tasks}
 
 
 def exhibit(machine: Machine) -> dict[str, Any]:
-    """A machine as the viewer takes it: with its weights, or else every problem run here and recorded."""
+    """A machine for the viewer: with its weights, or else with recordings of all problems."""
     packed = pack_machine(machine.model)
     problems = [present(machine, problem, packed is not None) for problem in machine.problems]
     if machine.training:
@@ -84,7 +84,7 @@ def exhibit(machine: Machine) -> dict[str, Any]:
 
 
 def present(machine: Machine, problem: Problem, runs: bool, recording: Recording | None = None) -> dict[str, Any]:
-    """A problem as the viewer takes it: its symbols where the page runs the machine, otherwise a recording."""
+    """A problem for the viewer: its symbols if the page runs the machine, otherwise a recording."""
     if runs:
         text = {} if problem.text is None else {"text": problem.text}
         return {"name": problem.name, **text, **pack_problem(problem.batch)}
@@ -93,12 +93,12 @@ def present(machine: Machine, problem: Problem, runs: bool, recording: Recording
 
 
 def geometry_of(model: Model) -> Geometry | None:
-    """The key space of a machine; None for one without a memory."""
+    """The geometry of a machine; None for other models."""
     return model.config.access.geometry if isinstance(model.config, LantmConfig) else None
 
 
 def sampled_problems(task: Source, lengths: Sequence[int], draw: int = 0) -> list[Problem]:
-    """A random problem of each length, the same for every machine; another `draw` gives others.
+    """A random problem of each length, the same for every machine; each `draw` gives different ones.
 
     All arrays have room for the longest, so that one compiled program runs them all.
     """
@@ -112,7 +112,7 @@ def sampled_problems(task: Source, lengths: Sequence[int], draw: int = 0) -> lis
 
 
 def written_problem(task: Source, text: str) -> Problem:
-    """A problem as a person writes it."""
+    """A typed problem."""
     _check_size(len(text))
     return Problem(f"“{text}”" if len(text) <= 32 else f"“{text[:31]}…”", task.encode(text), text)
 
@@ -123,7 +123,7 @@ def _check_size(length: int) -> None:
 
 
 def usual_lengths(task: Source) -> list[int]:
-    """A short problem, the longest that was trained on, and two and four times that."""
+    """A short problem, the longest training length, and two and four times that."""
     stride, longest = task.train_lengths.stride, task.train_lengths.largest
     short = min(longest, -(-8 // stride) * stride)
     limit = min(task.longest_length, max(LONGEST, short))

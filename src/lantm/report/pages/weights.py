@@ -1,7 +1,7 @@
 """Encodes a machine (config and weights) and its problems for a page, so that the page can run it.
 
-The weights are 32-bit floats, compressed. Shorter ones would save half of the page, but with 16 bits the logits of a
-machine differ from Python's in the third digit.
+The weights are stored as compressed 32-bit floats. 16-bit weights would halve the page, but change the machine's logits
+in the third digit.
 """
 
 import dataclasses
@@ -15,8 +15,8 @@ from lantm.geometry import GEOMETRIES
 from lantm.machine import WEIGHTINGS, Lantm, Lstm, LstmController, Model
 from lantm.report.pages.binary import compressed
 
-MOST_PARAMETERS = 500_000  # of a machine that a page carries: 2.5 MB
-# What assets/engine knows, by its names here.
+MOST_PARAMETERS = 500_000  # maximum number of parameters of a machine in a page: 2.5 MB
+# The parts supported by assets/engine.
 _GEOMETRIES = ("translation", "rotation", "scaling-rotation", "se2", "sphere", "disk", "hyperbolic")
 _WEIGHTINGS = ("invnorm", "softmax")
 ENGINE = tuple(
@@ -26,11 +26,11 @@ ENGINE = tuple(
         *("lantm", "lstm", "machine"),
     )
 )
-"""The scripts that run machines, in the order in which a page has them. They need no page."""
+"""The scripts that run machines, in their order on a page. They also run without a page."""
 
 
 def pack_machine(model: Model) -> dict[str, Any] | None:
-    """The machine; None where a page cannot run it, because it is large or has parts of the user's own."""
+    """The encoded machine; None if a page cannot run it, because it is large or has custom parts."""
     arrays = weight_files.named_arrays(model)
     if sum(array.size for array in arrays.values()) > MOST_PARAMETERS:
         return None
@@ -48,19 +48,20 @@ def pack_machine(model: Model) -> dict[str, Any] | None:
     whole = np.concatenate([np.asarray(array, "<f4").reshape(-1) for array in arrays.values()])
     return packed | {
         "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
-        # All first bytes of the numbers, then all second ones: signs and exponents are much alike, and compress.
+        # First bytes of all numbers, then second bytes, and so on: signs and exponents are similar, so this compresses
+        # well.
         "data": compressed(whole.view(np.uint8).reshape(-1, 4).T.tobytes()),
     }
 
 
 def pack_problem(batch: Batch, problem: int = 0) -> dict[str, list[int]]:
-    """A problem of a batch as a page carries it: what the machine is shown, and what it has to answer in the end."""
+    """A problem of a batch for a page: the machine's input, and the expected answer."""
     asked = np.flatnonzero(np.asarray(batch.mask)[:, problem])
     inputs, targets = np.asarray(batch.inputs)[: asked[-1] + 1, problem], np.asarray(batch.targets)[asked, problem]
     return {"inputs": inputs.tolist(), "expected": targets.tolist()}
 
 
 def _described(registry: Any, part: Any) -> dict[str, Any]:
-    """The name of a geometry or of a weighting, and its options."""
+    """The name of a geometry or weighting, and its options."""
     options = {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
     return {"name": registry.name_of(part, ignored=tuple(options)), **options}
