@@ -117,6 +117,26 @@ def test_a_curve_tells_its_numbers(open_page: Callable[..., Opened], text: str) 
     assert "length 16" not in page.text(".chart-legend")
 
 
+def test_no_row_of_charts_is_half_empty(open_page: Callable[..., Opened], text: str) -> None:
+    """In two columns, the first of three charts is as wide as both, and its letters are as large as the others'."""
+    page = open_page(text, width=800)
+    boxes = [card.bounding_box() for card in page.page.locator(".row-of-charts > *").all()]
+    assert [round(box["y"]) for box in boxes[1:]] == [round(boxes[1]["y"])] * 2
+    assert boxes[0]["width"] > 1.9 * boxes[1]["width"]
+    scales = page.page.locator(".row-of-charts svg").evaluate_all(
+        "charts => charts.map((chart) => chart.clientWidth / chart.viewBox.baseVal.width)"
+    )
+    assert max(scales) / min(scales) < 1.25
+
+
+def test_what_was_trained_on_is_written_above_the_chart(open_page: Callable[..., Opened], text: str) -> None:
+    page = open_page(text, width=400)
+    chart = page.page.locator("svg.chart").first
+    label = chart.get_by_text("trained on").bounding_box()
+    top = min(rule.bounding_box()["y"] for rule in chart.locator(".rule").all())
+    assert label["y"] + label["height"] < top - 1
+
+
 def test_charts_are_legible_on_a_telephone(open_page: Callable[..., Opened], text: str) -> None:
     page = open_page(text, width=360)
     scales = page.page.locator("svg.chart").evaluate_all(

@@ -38,6 +38,48 @@ def test_a_view_fits_every_screen(open_page: Open, view: str) -> None:
     assert found == []
 
 
+def tops(page: Opened, part: str) -> list[float]:
+    return [one.bounding_box()["y"] for one in page.page.locator(part).all()]
+
+
+def test_what_is_done_to_one_machine_moves_both(open_page: Open, view: str) -> None:
+    """Side by side, their symbols and pictures stay level."""
+    page = open_page(view, width=1400)
+    before = tops(page, ".tape")
+    page.page.locator(".what-if summary").first.click()
+    page.settle()
+    for part in (".tape", ".said", ".charts"):
+        left, right = tops(page, part)
+        assert left == right, part
+    assert tops(page, ".tape")[0] > before[0] + 50
+
+
+def test_two_machines_on_a_telephone(open_page: Open, view: str) -> None:
+    """Their key spaces are below each other, with their names, and the whole page is not endless."""
+    page = open_page(view, width=400)
+    spaces = page.page.locator("canvas.keys:visible")
+    assert spaces.count() == 2, "one of each"
+    first, second = (one.bounding_box() for one in spaces.all())
+    assert 0 < second["y"] - first["y"] - first["height"] < 100
+    name = "one => getComputedStyle(one, '::before').content"
+    assert page.page.locator(".maps").evaluate_all(f"all => all.map({name})") == ['"addition"', '"copy"']
+    assert page.page.evaluate("document.documentElement.scrollHeight") < 2600
+    page.page.locator("select.machine").first.select_option(label="copy")
+    page.settle()
+    assert page.page.locator(".maps").first.evaluate(name) == '"copy"'
+
+
+def test_the_verdict_is_in_one_line(open_page: Open) -> None:
+    """Of a problem with a long name too: below the choices rather than in two lines beside them."""
+    trained = lantm.load("copy")
+    problem = written_problem(trained.source, "The quick brown fox jumps over the lazy dog")
+    machine = exhibit(Machine("copy-lantm-invnorm-of-somebody", trained.source, trained.model(), [problem]))
+    page = open_page(viewer_page("a run", "", [machine], [0], 0), width=800)
+    page.page.locator(".verdict.right").wait_for()
+    assert page.text(".verdict") == "✓ all right 44 symbols answered"
+    assert page.page.locator(".verdict").bounding_box()["height"] < 30
+
+
 SIGNS = """one => ["--more-left", "--more-right"].map((side) => getComputedStyle(one).getPropertyValue(side))"""
 
 

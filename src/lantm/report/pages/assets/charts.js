@@ -1,7 +1,7 @@
 // Line charts as SVG, which print, scale and follow the theme.
 
 const SVG = "http://www.w3.org/2000/svg";
-const MARGINS = { left: 52, right: 14, top: 14, bottom: 40 };
+const MARGINS = { left: 52, right: 14, top: 22, bottom: 40 };
 
 function shape(tag, attributes = {}, text = "") {
   const made = document.createElementNS(SVG, tag);
@@ -89,7 +89,7 @@ function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
     root.append(shape("path", { d: path(one.x, one.y), class: kind }));
     if (one.dots || one.x.length === 1) for (const [at, value] of one.y.entries()) root.append(shape("circle", { cx: px(one.x[at]), cy: py(value), r: 3, class: `dot ${one.colour}` }));
   }
-  for (const { from, label } of marks) root.append(shape("text", { x: px(from), y: top - 4 }, label)); // above all curves
+  for (const { from, label } of marks) root.append(shape("text", { x: px(from), y: top - 9 }, label)); // above all curves
   return withPointer(root, series.filter((one) => one.name), { px, x, y, width, top, foot: height - bottom });
 }
 

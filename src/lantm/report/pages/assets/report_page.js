@@ -88,6 +88,7 @@ function scoreTable(data) {
   return scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
 }
 
+const TWO_COLUMNS = matchMedia("(min-width: 740px) and (max-width: 1087px)"); // of the charts of learning, as in report.css
 // Where the letters of a wide chart would shrink.
 const NARROW = innerWidth < 480 ? { width: 320, height: 220 } : { width: 400, height: 250 };
 
@@ -120,11 +121,16 @@ function chartCard(title, note, chart) {
   return element("div", { class: "card chart-card" }, element("h3", {}, title), element("p", { class: "quiet" }, note), chart);
 }
 
+/** Of an odd number of charts in two columns the first is as wide as both; its letters keep their size. */
+function widthOfFirst(count) {
+  return TWO_COLUMNS.matches && count % 2 ? { width: Math.min(innerWidth, 1084) - 68, height: 250 } : NARROW;
+}
+
 function learning(data) {
   const cards = [];
   if (data.loss.epochs.length) {
     const series = seedSeries(data, data.loss.epochs, data.loss.loss);
-    const chart = lineChart({ series, x: { label: "epoch", whole: true }, y: { log: true }, ...NARROW });
+    const chart = lineChart({ series, x: { label: "epoch", whole: true }, y: { log: true }, ...widthOfFirst(1 + data.tests.length) });
     const what = ofText(data) ? "text" : "problems";
     cards.push(chartCard("Loss", `of the training ${what}, on a logarithmic scale`, chart));
   }

@@ -221,7 +221,13 @@ class KeySpace {
     return gaps[Math.floor(gaps.length / 2)] || 20;
   }
 
-  /** Lines at round numbers, with the numbers at the edges. */
+  /** The places of the memories that are in the picture. */
+  memoriesInside() {
+    const places = Array.from({ length: this.scene.written }, (_, slot) => this.onScreen(this.scene.address(slot)));
+    return places.filter(([x, y]) => this.within(x, y));
+  }
+
+  /** Lines at round numbers, with the numbers at the edges where no memory is in their way. */
   grid(context) {
     const { cx, cy, sx, sy, width, height } = this.frame;
     const rounded = (scale) => {
@@ -232,6 +238,8 @@ class KeySpace {
     const written = (value, unit) => value.toFixed(Math.max(0, -Math.floor(Math.log10(unit))));
     const [across, up] = [rounded(sx), rounded(sy)];
     const numbers = [];
+    const memories = this.memoriesInside();
+    const free = (x, y) => memories.every((place) => Math.abs(place[0] - x) > 14 + this.radius || Math.abs(place[1] - y) > 6 + this.radius);
     context.strokeStyle = Theme.colour("line", 0.7);
     context.lineWidth = 1;
     context.beginPath();
@@ -239,13 +247,13 @@ class KeySpace {
       const x = Math.round(width / 2 + (k * across - cx) * sx) + 0.5;
       context.moveTo(x, 0);
       context.lineTo(x, height);
-      if (x > 40 && x < width - 12) numbers.push([written(k * across, across), x, height - 5, "center"]);
+      if (x > 40 && x < width - 12 && free(x, height - 9)) numbers.push([written(k * across, across), x, height - 5, "center"]);
     }
     for (let k = Math.ceil((cy - height / 2 / sy) / up); k * up < cy + height / 2 / sy; k++) {
       const y = Math.round(height / 2 - (k * up - cy) * sy) + 0.5;
       context.moveTo(0, y);
       context.lineTo(width, y);
-      if (y > 24 && y < height - 18) numbers.push([written(k * up, up), 4, y - 3, "left"]);
+      if (y > 24 && y < height - 18 && free(14, y - 7)) numbers.push([written(k * up, up), 4, y - 3, "left"]);
     }
     context.stroke();
     context.font = `11px ${SANS}`;
@@ -282,10 +290,11 @@ class KeySpace {
     context.strokeRect(x, y - 8, 0, 16);
   }
 
-  /** The symbol that each memory was written at, where there is room for it. */
+  /** The symbol that each memory was written at, where there is room for it: of two memories that overlap, the first one's. */
   symbols(context) {
     const { scene, focus, radius } = this;
     if (radius < 7) return;
+    const told = [];
     context.font = `${Math.min(13, 1.25 * radius)}px ${MONO}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
@@ -295,6 +304,8 @@ class KeySpace {
       const [x, y] = this.onScreen(scene.address(slot));
       const step = scene.stepOf(slot);
       if (!this.within(x, y) || scene.inputs[step].length > 1) continue;
+      if (told.some((place) => Math.hypot(place[0] - x, place[1] - y) < 1.2 * radius)) continue;
+      told.push([x, y]);
       const strength = step < focus.step ? 1 : 0.35;
       context.strokeStyle = Theme.colour("card", 0.8 * strength); // a rim, since marks of readings lie below
       context.fillStyle = Theme.colour("ink", strength);

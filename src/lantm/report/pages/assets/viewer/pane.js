@@ -27,14 +27,17 @@ class Pane {
     this.settled = element("p", { class: "settled", "aria-live": "off" });
     this.without = element("div", { class: "card no-memory", hidden: true }, "This model has no memory to look into.");
     const maps = element("div", { class: "maps" }, this.overview.root, this.lens.root);
+    const desk = element("div", { class: "desk" }, this.ask.root, this.ask.none, this.whatIf.root);
+    const said = element("div", { class: "said" }, this.words, this.settled);
+    this.parts = [maps, desk, said, this.timeline.root];
     this.charts = element("div", { class: "charts" }, maps, this.timeline.root, this.without);
     this.root = element(
       "section",
       { class: "pane" },
       element("div", { class: "head" }, this.machineChoice, this.problemChoice, this.verdict),
-      element("div", { class: "desk" }, this.ask.root, this.ask.none, this.whatIf.root),
+      desk,
       this.tape.root,
-      element("div", { class: "said" }, this.words, this.settled),
+      said,
       this.charts,
     );
     this.machineChoice.addEventListener("change", () => this.chooseMachine(Number(this.machineChoice.value)));
@@ -77,6 +80,7 @@ class Pane {
   async chooseMachine(index, first = 0) {
     const before = this.problems ? this.problem : null;
     this.machineChoice.value = String(index);
+    for (const part of this.parts) part.dataset.machine = this.machine.name; // where parts of two machines alternate
     const { machine, problems } = this.machine;
     this.ask.show(this.typed, this.whyNotTyped);
     this.problems = [...problems];
