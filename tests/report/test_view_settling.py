@@ -29,7 +29,7 @@ def test_a_head_that_settles_is_seen_to(open_page: Open) -> None:
     """In words, by a ring around the memory of the shown step, and by the reads of other steps, which are filled."""
     settles = acting.settling(acting.copying(8, read_gap=1.02))
     page = open_page(view_of(settles, without(settles, 13), without(settles, 11)))
-    assert "settles here" in page.text(".legend")
+    assert "settles there" in page.text(".legend")
     pictures = {}
     for problem, said in enumerate(("settled on memory 6 “&”", "did not settle", "settled on memory 6 “&”")):
         page.page.locator("select.problem").select_option(index=problem)
