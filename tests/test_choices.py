@@ -4,11 +4,9 @@ import json
 import pathlib
 from typing import Any
 
-import numpy as np
 import pytest
 
-from benchmarks.choices import groups, lost, lost_in_training, summary
-from lantm.training.learner import Learner
+from benchmarks.choices import lost, summary
 
 
 def write(folder: pathlib.Path, name: str, **record: Any) -> None:
@@ -35,18 +33,3 @@ def test_in_short() -> None:
     said = summary([0.0, 0.0, 0.5, 3.5])
     assert (said["choices"], said["agrees"], said["nearly"], said["mean_loss"]) == (4, 50.0, 75.0, 1.0)
     assert said["loss_of_one_in_twenty"] == pytest.approx(3.05)
-
-
-def test_what_a_training_loses() -> None:
-    """Two tests of four seeds with two starts each: seed 1 takes its worse start, the second seed is shown."""
-    (experiment,) = groups(1)
-    score = np.array([[10, 20, 30, 40, 5, 5, 5, 5], [15, 10, 30, 50, 5, 5, 5, 5]], float)
-    empty = dict.fromkeys(Learner._fields)
-    learner = Learner(**{**empty, "best_epoch": np.array([20, 10, 10, 10] + 4 * [20])})
-    learner = learner._replace(best_score=np.array([9, 1, 99, 98, 0, 0, 0, 0.0]))
-    assert lost_in_training(experiment, learner, [10, 20], score) == {
-        "best weights": [0, 0, 0, 10, 0, 0, 0, 0],
-        "best start": [5, 10, 0, 0],
-        "best seed": [0],
-        "score": 30,
-    }

@@ -4,7 +4,7 @@ import jax
 from jaxtyping import Array, Int, PRNGKeyArray
 
 # Purposes of random numbers: each has its own random stream per seed.
-INITIALISE, TRAIN, TEST, EVALUATE, RECORD, HARD, NOISE, VERIFY, RECYCLE, RETEST = range(10)
+INITIALISE, TRAIN, TEST, EVALUATE, RECORD, HARD, NOISE, VERIFY, RECYCLE = range(9)
 
 SEEDS = 2**31 - 1
 """Seeds are smaller than this; the number itself is used for what all seeds share."""

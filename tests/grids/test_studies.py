@@ -87,7 +87,6 @@ def test_tweaks() -> None:
         "momentum": {("momentum", 0.95)},
         "adam": {("optimiser", "adam")},
         "two-write-heads": {("write_heads", 2)},
-        "retested": {("retest_batches", 100)},
     }
 
 

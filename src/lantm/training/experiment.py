@@ -143,7 +143,6 @@ class Experiment:
                 "hard_share",
                 "recycled_problems",
                 "test_hard_scales",
-                "retest_batches",
                 "curriculum",
                 "curriculum_threshold",
             ):

@@ -32,7 +32,6 @@ from lantm.training.programs import Programs
 from lantm.training.recordings import Recorder
 from lantm.training.rows import Row
 from lantm.training.run_folder import RunFolder
-from lantm.training.selection import contested, final_merits, with_best_scores
 from lantm.training.starts import best_starts, leading, load_learners, start, start_merits, start_with
 
 _SECONDS_PER_CHECKPOINT = 60.0  # within an epoch, or if writing a checkpoint is slow
@@ -203,13 +202,7 @@ class _Training:
         tests = self._material.tests(learners.model, learners.seed, periodic_draw(recipe, epoch))
         selecting = self._material.selecting(tests)
         merit = merits(selecting, recipe.select_by, recipe.shorter_first)
-        if recipe.retest_batches:
-            merit, best = contested(self._material, learners, merit, epoch)
-            self._learners = with_best_scores(learners, self._placed(best))
         self._learners = self._programs.keep_best((self._learners, self._placed(merit)), jnp.asarray(epoch))
-        if recipe.retest_batches and epoch == recipe.epochs:
-            final = final_merits(self._material, self._learners, epoch)
-            self._learners = with_best_scores(self._learners, self._placed(final))
         if recipe.schedule == "validation":
             fine = np.asarray(np.mean([test.ranking("fine")[0] for test in tests.values()], axis=0), np.float32)
             self._learners = self._programs.heed((self._learners, self._placed(fine)), jnp.asarray(epoch))

@@ -89,9 +89,6 @@ class Recipe:
     """Scales to test at, as multiples of the training lengths."""
     test_hard_scales: tuple[int, ...] = ()
     """Scales at which to test on hard problems too; these tests also select the best weights."""
-    retest_batches: int = 0
-    """If above 0: retest weights that beat the best so far on the same fresh problems as those, with this many batches,
-    and select starts and seeds by such a test at the end."""
     select_by: Score = "coarse"
     """Score that selects the best weights and the best seed; the other score breaks ties."""
     shorter_first: bool = False
@@ -139,15 +136,13 @@ class Recipe:
             raise LantmError(
                 f"test_scales are {self.test_scales}: give at least one, each a whole number of at least 1"
             )
-        if not 0 <= self.retest_batches <= _LARGEST:
-            raise LantmError(f"retest_batches is {self.retest_batches}: give a whole number from 0 to {_LARGEST}")
         if not all(1 <= scale <= _LARGEST for scale in self.test_hard_scales):
             raise LantmError(f"test_hard_scales are {self.test_hard_scales}: give whole numbers of at least 1, or none")
 
     @staticmethod
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:
         """Converts a record of an earlier version."""
-        values = drop_retired(values, {"select_scales": (), "patience": PATIENCE}, "recipe")
+        values = drop_retired(values, {"select_scales": (), "patience": PATIENCE, "retest_batches": 0}, "recipe")
         if "rate_factor" not in values:
             return values
         # Earlier versions had a separate recipe for texts, with these settings fixed.

@@ -24,8 +24,6 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "momentum": {"momentum": 0.95},
     "adam": {"optimiser": "adam"},
     "two-write-heads": {"write_heads": 2},
-    # The same trainings, with retests before weights are selected.
-    "retested": {"retest_batches": 100},
 }
 """Changes to the machine or the training of the recipe, by name."""
 
