@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lantm.machine import step_sums
-from lantm.machine.step_sums import Rows, linear, look_up, summed_over_steps
+from lantm.machine.step_sums import Noise, Rows, linear, look_up, summed_over_steps
 
 TIME, BATCH = 50, 3  # several chunks, the last of which overlaps the one before it
 
@@ -82,3 +82,21 @@ def test_only_the_steps_that_were_run_are_added_up(monkeypatch: pytest.MonkeyPat
     assert found == step_sums._CHUNK * BATCH
     monkeypatch.setattr(step_sums, "on_cpu", lambda: False)
     assert summed_over_steps(lambda one: jnp.sum(one), (Rows(wrong),), TIME, jnp.asarray(5)) == TIME * BATCH
+
+
+def test_noise_is_normal_and_each_row_has_its_own(steps: int) -> None:
+    given = rows(0, 600, TIME)
+    noise = Noise(jax.random.key(1), 0.5)
+    added = np.asarray(jax.jit(noise.added)(given, jnp.asarray(steps)) - given)[:steps]
+    if steps:
+        assert abs(added.mean()) < 4 * 0.5 / np.sqrt(added.size)
+        assert abs(added.std() / 0.5 - 1) < 4 / np.sqrt(2 * added.size)
+        assert np.abs(np.corrcoef(added.reshape(steps * BATCH, -1)) - np.eye(steps * BATCH)).max() < 0.25
+    few = np.asarray(noise.added(given[:9], jnp.asarray(9)) - given[:9])
+    np.testing.assert_allclose(added[:9], few[:steps], atol=1e-6, err_msg="it depends neither on steps nor on room")
+
+
+def test_noise_leaves_the_gradient_as_it_is() -> None:
+    given, pulled = rows(0, 4, 40), rows(1, 4, 40)
+    _, pull = jax.vjp(lambda rows: Noise(jax.random.key(1), 0.5).added(rows, jnp.asarray(40)), given)
+    np.testing.assert_array_equal(pull(pulled)[0], pulled)

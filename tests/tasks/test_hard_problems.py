@@ -29,6 +29,7 @@ from lantm.tasks import (
     Reverse,
     Task,
 )
+from lantm.tasks.patterns import alternating, few_symbols
 
 
 def task_name(task: Task) -> str:
@@ -219,6 +220,19 @@ def test_a_problem_is_independent_of_the_choice_of_its_kind() -> None:
     repeated = np.asarray(task.draw_kinds(KEY, 16 * 500)) == task.hard_kinds.index("one symbol")
     counts = np.bincount(batch.inputs[1, repeated], minlength=10)
     assert 20 < counts.min() <= counts.max() < 90, "50 each, with a standard deviation of 7"
+
+
+def test_the_symbols_of_few_are_any_in_any_order() -> None:
+    """Every ordered pair of five symbols is drawn, and every four of five, each as often as the others."""
+    drawn = jax.vmap(lambda key: alternating(key, jnp.asarray(2), 2, 5))(jax.random.split(KEY, 20 * 400))
+    pairs = collections.Counter(map(tuple, drawn.tolist()))
+    assert set(pairs) == set(itertools.permutations(range(5), 2))
+    assert 320 < min(pairs.values()) <= max(pairs.values()) < 480, "400 each, with a standard deviation of 20"
+    four = functools.partial(few_symbols, fewest=4, most=4)
+    drawn = jax.vmap(lambda key: four(key, jnp.asarray(99), 99, 5))(jax.random.split(KEY, 5 * 200))
+    missing = collections.Counter(next(iter({*range(5)} - {*row})) for row in drawn.tolist())
+    assert sum(missing.values()) == 1000, "with 99 places none of four symbols is left out"
+    assert 150 < min(missing.values()) <= max(missing.values()) < 250, "200 each, with a standard deviation of 13"
 
 
 @pytest.mark.parametrize(("task", "kinds"), [(Copy(data_symbols=2), 9), (Copy(data_symbols=128), 9)])

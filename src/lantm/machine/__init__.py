@@ -12,7 +12,8 @@ from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window
 from lantm.machine.model import Config, Model, ModelName, Output, Trace, parameter_count
 from lantm.machine.peers import NtmConfig, RamConfig, TapeRnnConfig, TransformerConfig
 from lantm.machine.recurrence import recur
-from lantm.machine.state import Noise, Schedule
+from lantm.machine.state import Schedule
+from lantm.machine.step_sums import Noise
 from lantm.machine.weighting import WEIGHTINGS, InvNorm, SoftMax, Weighting, make_weighting
 
 __all__ = [

@@ -20,8 +20,8 @@ from lantm.machine.linear import Linear
 from lantm.machine.memory import Policy, Window, compact, visible
 from lantm.machine.model import Config, Model, ModelName, Output, Trace
 from lantm.machine.older_records import LANTM_CONSTANTS, with_weighting_options
-from lantm.machine.state import Carried, Machinery, Noise, Schedule
-from lantm.machine.step_sums import look_up
+from lantm.machine.state import Carried, Machinery, Schedule
+from lantm.machine.step_sums import Noise, look_up
 from lantm.machine.weighting import make_weighting
 from lantm.records import drop_retired
 

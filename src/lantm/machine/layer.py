@@ -16,8 +16,8 @@ from lantm.machine.linear import Linear
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact
 from lantm.machine.recurrence import recur
 from lantm.machine.reference import recur_with_controller
-from lantm.machine.state import Carried, Noise, Path, Schedule, State, Weights
-from lantm.machine.step_sums import linear
+from lantm.machine.state import Carried, Path, Schedule, State, Weights
+from lantm.machine.step_sums import Noise, linear
 from lantm.machine.weighting import InvNorm, Weighting
 
 Part = Literal["embedding", "controller", "heads", "output"]
@@ -294,7 +294,7 @@ class LieAccess(eqx.Module):
         schedule = self.writing(schedule)
         weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
         if noise is not None:
-            given = given + noise.scale * jax.random.normal(noise.key, given.shape, given.dtype)
+            given = noise.added(given, schedule.steps)
         path = recur(
             self.access,
             self.policy,

@@ -17,7 +17,8 @@ from lantm.machine.linear import Linear, lstm_matrices
 from lantm.machine.lstm_stack import StackRun, StackWeights, run_stack
 from lantm.machine.model import Config, Model, ModelName, Output, refuse_kernels_and_noise
 from lantm.machine.older_records import LSTM_CONSTANTS
-from lantm.machine.state import Noise, Schedule
+from lantm.machine.state import Schedule
+from lantm.machine.step_sums import Noise
 from lantm.records import drop_retired
 
 

@@ -14,7 +14,8 @@ from lantm.machine.backend import Backend
 from lantm.machine.linear import Linear
 from lantm.machine.loops import in_step
 from lantm.machine.memory import Memory, Window
-from lantm.machine.state import Noise, Schedule
+from lantm.machine.state import Schedule
+from lantm.machine.step_sums import Noise
 
 ModelName = Literal[
     "lantm-invnorm", "lantm-softmax", "lantm", "lstm", "ram", "ram-tape", "ntm", "tape-rnn", "transformer"

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 
 from lantm.machine.access import Access, Position
 from lantm.machine.backend import Kernels
@@ -53,13 +53,6 @@ class Schedule(NamedTuple):
         """The step from which on no problem writes. What a shorter problem writes between its `writes` and it is
         masked."""
         return jnp.max(self.writes) if self.turn_at is None else self.turn_at
-
-
-class Noise(NamedTuple):
-    """Gaussian noise on the controller's preactivations in training, which makes its decisions robust."""
-
-    key: PRNGKeyArray
-    scale: float  # standard deviation
 
 
 class Path(NamedTuple):

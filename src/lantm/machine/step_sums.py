@@ -1,4 +1,4 @@
-"""Linear layers, embedding lookups and weight gradients over the steps of a run; on a CPU without its padding.
+"""Linear layers, embedding lookups, noise and weight gradients over the steps of a run; on a CPU without its padding.
 
 On a GPU, or on a CPU with few steps, one operation over all rows is fastest. On a CPU with a C++ compiler, compiled
 code skips the padding (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks.
@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from lantm.devices import on_cpu
 from lantm.machine.backend import cpu_kernels
@@ -167,3 +167,21 @@ def _pull_back(given: tuple[Array, Array, Array], d_rows: Array) -> tuple[Array,
 
 
 look_up.defvjp(_look_up, _pull_back)
+
+
+class Noise(NamedTuple):
+    """Gaussian noise on the controller's preactivations in training, which makes its decisions robust."""
+
+    key: PRNGKeyArray
+    scale: float  # standard deviation
+
+    def added(self, rows: Float[Array, "time batch size"], steps: Int[Array, ""]) -> Float[Array, "time batch size"]:
+        """Rows with noise, at least in those before `steps`. It depends on the key and the number of the row alone."""
+
+        def drawn(numbers: Int[Array, " some"]) -> Float[Array, "some batch size"]:
+            keys = jax.vmap(lambda number: jax.random.fold_in(self.key, number))(numbers)
+            return jax.vmap(lambda key: jax.random.normal(key, rows.shape[1:], rows.dtype))(keys)
+
+        numbers = jnp.arange(rows.shape[0])
+        noise = _each(drawn, numbers, steps, jnp.zeros_like(rows)) if _in_chunks(rows.shape[0]) else drawn(numbers)
+        return rows + self.scale * noise

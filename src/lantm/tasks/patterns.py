@@ -102,5 +102,15 @@ def run_numbers(key: PRNGKeyArray, size: Int[Array, ""], room: int) -> Int[Array
 
 
 def _different(key: PRNGKeyArray, number: int, symbols: int) -> Int[Array, " {number}"]:
-    """Uniformly random different symbols; repeated only if there are fewer than `number`."""
-    return jnp.resize(jax.random.permutation(key, jnp.arange(symbols, dtype="int32")), (number,))
+    """Uniformly random different symbols; repeated only if there are fewer than `number`.
+
+    A few draws instead of a permutation of all symbols, whose sorting on a CPU takes longer than the rest of a batch.
+    """
+    left = symbols - jnp.arange(min(number, symbols))
+    chosen: list[Array] = []
+    for rank in jax.random.randint(key, left.shape, 0, left, dtype="int32"):
+        symbol = rank  # among those that are left
+        for _ in chosen:
+            symbol = rank + sum(jnp.asarray(earlier <= symbol, "int32") for earlier in chosen)
+        chosen.append(symbol)
+    return jnp.resize(jnp.stack(chosen), (number,))

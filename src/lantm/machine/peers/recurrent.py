@@ -20,7 +20,8 @@ from lantm.machine.controller import CellState, lstm_cell
 from lantm.machine.linear import Linear, lstm_matrices
 from lantm.machine.model import Config, Model, Output, refuse_kernels_and_noise
 from lantm.machine.peers.stepping import State, Step, run_steps
-from lantm.machine.state import Noise, Schedule
+from lantm.machine.state import Schedule
+from lantm.machine.step_sums import Noise
 
 
 class Weights(NamedTuple):

@@ -23,7 +23,8 @@ from lantm.errors import LantmError
 from lantm.machine.backend import Backend
 from lantm.machine.linear import Linear
 from lantm.machine.model import Config, Model, ModelName, Output, refuse_kernels_and_noise
-from lantm.machine.state import Noise, Schedule
+from lantm.machine.state import Schedule
+from lantm.machine.step_sums import Noise
 
 Positions = Literal["none", "rope", "alibi", "hard-alibi"]
 _BASE = 10_000.0  # base of the wavelengths of rope
