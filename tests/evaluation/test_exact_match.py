@@ -70,6 +70,7 @@ def test_mistakes_are_counted_and_the_first_is_kept() -> None:
     position = next(at for at, symbol in enumerate(first) if symbol in pair)
     assert (mistake.kind, mistake.number, mistake.position) == (RANDOM, wrong[0], position)
     assert mistake.inputs == first
+    assert repr(mistake) == f"Mistake(kind='{RANDOM}', number={wrong[0]})", "a problem may have thousands of symbols"
     assert mistake.targets == [*first, TASK.end_of_output]
     assert {mistake.symbols[position], mistake.targets[position]} == pair
     assert not mistake.only_the_end

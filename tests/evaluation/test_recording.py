@@ -36,6 +36,14 @@ def test_mistakes() -> None:
     assert found.read_step(1) == 3, "the reading of the answer's first step makes its second symbol"
 
 
+def test_it_is_shown_in_one_line_each() -> None:
+    found = recording([1, 3, 13], [[0.0, 1.0]] * 3, LINE)
+    assert repr(found).startswith(
+        "<Recording of 6 steps, symbols of the answer: 3, 2 wrong, the first at 1; arrays inputs"
+    )
+    assert repr(found.heads).startswith("<Heads: 1 read and 1 write, 3 memories; arrays keys, key_gates")
+
+
 def test_the_nearest_memory() -> None:
     found = recording([1, 2, 12], [[3.0, 5.0], [0.0, 0.25], [1.0, 1.0]], LINE)
     near = approach(found, make_geometry("translation"))

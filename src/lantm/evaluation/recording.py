@@ -27,7 +27,7 @@ class Memories:
     """The write head that wrote it, from 0; -1 for the initial memory."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Heads:
     """What the heads of a Lie access machine did; read heads come before write heads."""
 
@@ -47,6 +47,13 @@ class Heads:
     """The memory that each read head settled on, -1 for none; None for machines that do not settle. The next step
     begins there."""
 
+    def __repr__(self) -> str:
+        """One line; the arrays grow with the problem."""
+        return (
+            f"<Heads: {self.read_heads} read and {self.write_heads} write, {len(self.memories.strengths):,} memories; "
+            f"arrays {', '.join(field.name for field in dataclasses.fields(self)[1:])}>"
+        )
+
     @property
     def write_heads(self) -> int:
         """The number of write heads."""
@@ -58,7 +65,7 @@ class Heads:
         return self.keys[:, : self.read_heads]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Recording:
     """One problem and everything that one machine did on it.
 
@@ -76,6 +83,16 @@ class Recording:
     """The machine's answer."""
     heads: Heads | None
     """None for other models than Lie access machines."""
+
+    def __repr__(self) -> str:
+        """One line; the arrays grow with the problem."""
+        size, wrong = len(self.expected), len(self.wrong)
+        right = "all right" if not wrong else f"{wrong:,} wrong, the first at {self.first_mistake:,}"
+        names = ", ".join(field.name for field in dataclasses.fields(self)[:-1])
+        heads = "" if self.heads is None else "; heads"
+        return (
+            f"<Recording of {self.steps:,} steps, {self.unit}s of the answer: {size:,}, {right}; arrays {names}{heads}>"
+        )
 
     @property
     def steps(self) -> int:

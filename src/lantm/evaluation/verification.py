@@ -49,13 +49,13 @@ class Mistake:
     kind: str
     number: int
     """The index of the problem among the random ones, or among the hard ones, from 0."""
-    problem: Batch
+    problem: Batch = dataclasses.field(repr=False)
     """The problem as a batch of one, for `Trained.trace`."""
-    inputs: list[int]
+    inputs: list[int] = dataclasses.field(repr=False)
     """The symbols of the problem."""
-    targets: list[int]
+    targets: list[int] = dataclasses.field(repr=False)
     """The expected answer, including its end symbol."""
-    symbols: list[int]
+    symbols: list[int] = dataclasses.field(repr=False)
     """The machine's answer."""
 
     @property

@@ -28,11 +28,11 @@ class Solution:
     expected: str | None
     """The expected answer; None for a text, whose next word is unknown."""
     right: bool | None
-    inputs: list[int]
+    inputs: list[int] = dataclasses.field(repr=False)
     """The symbols of the problem."""
-    symbols: list[int]
+    symbols: list[int] = dataclasses.field(repr=False)
     """The symbols of the machine's answer, including the end symbol."""
-    targets: list[int]
+    targets: list[int] = dataclasses.field(repr=False)
     """The expected symbols."""
 
     @property
