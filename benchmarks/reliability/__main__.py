@@ -32,6 +32,8 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=FAULTS, default=FAULTS, help="which faults (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default=RESULTS / "reliability.json", help="where the JSON goes")
     chosen = parser.parse_args()
+    if commit := origin()["commit"]:
+        os.environ.setdefault("LANTM_COMMIT", commit)  # the first count that is written changes the checkout
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="reliability-"))
     # Compiling takes most of the time: all processes share what one has compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(scratch / "compiled"))
@@ -98,11 +100,16 @@ def prepare(base: pathlib.Path, begun: pathlib.Path) -> float:
     return time.monotonic() - started
 
 
+def origin() -> dict[str, Any]:
+    """What the counts are of: commit, versions, device, date."""
+    found: dict[str, Any] = json.loads(subprocess.check_output([sys.executable, "-c", _PROVENANCE], text=True))
+    return found
+
+
 def write(path: pathlib.Path, found: dict[str, Any]) -> None:
     """Puts a count into the file, in the place of an earlier one; what was not tried this time stays."""
-    made = json.loads(subprocess.check_output([sys.executable, "-c", _PROVENANCE], text=True))
     faults = json.loads(path.read_text())["faults"] if path.exists() else []
-    stored = {one["fault"]: one for one in faults} | {found["fault"]: {**found, "made": made}}
+    stored = {one["fault"]: one for one in faults} | {found["fault"]: {**found, "made": origin()}}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"command": "make reliability", "faults": [*stored.values()]}, indent=2) + "\n")
 
