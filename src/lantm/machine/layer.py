@@ -146,14 +146,7 @@ class LieAccess(eqx.Module):
         reading = read_heads * memory_width
         start = CellState(uniform(cells), uniform(cells))
         self.controller = controller or LstmController(
-            inputs,
-            reading,
-            cells,
-            controller_key,
-            start,
-            range_of["controller"],
-            forget_bias,
-            kind,
+            inputs, reading, cells, controller_key, start, range_of["controller"], forget_bias, kind
         )
         self.heads = Linear(self.controller.size, self.access.emission_size, heads_key, range_of["heads"])
         first_reading, head_keys = uniform(reading), uniform(self.access.heads, geometry.raw_key_size)
@@ -295,16 +288,8 @@ class LieAccess(eqx.Module):
         weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
         if noise is not None:
             given = noise.added(given, schedule.steps)
-        path = recur(
-            self.access,
-            self.policy,
-            weights,
-            given,
-            *carried,
-            schedule,
-            backend,
-            self.controller.kind,
-        )
+        kind = self.controller.kind
+        path = recur(self.access, self.policy, weights, given, *carried, schedule, backend, kind)
         return path.states.controller.hidden, path
 
 
