@@ -96,6 +96,24 @@ def test_noise_is_normal_and_each_row_has_its_own(steps: int) -> None:
     np.testing.assert_allclose(added[:9], few[:steps], atol=1e-6, err_msg="it depends neither on steps nor on room")
 
 
+def test_noise_is_what_jax_draws_for_every_step(steps: int) -> None:
+    """Whatever computes it, a training has the same noise; also where several are mapped over."""
+    keys, given = jax.random.split(jax.random.key(5), 2), rows(0, 600, TIME)
+
+    def plain(key: jax.Array) -> jax.Array:
+        return given[:steps] + 0.5 * jnp.stack(
+            [jax.random.normal(jax.random.fold_in(key, t), given.shape[1:]) for t in range(steps)]
+        )
+
+    found = jax.jit(jax.vmap(lambda key: Noise(key, 0.5).added(given, jnp.asarray(steps))))(keys)
+    if steps:
+        # Tails are less exact in JAX, where the square of the uniform number is subtracted from 1.
+        np.testing.assert_allclose(found[:, :steps], jnp.stack([plain(key) for key in keys]), atol=2e-5)
+    other = Noise(jax.random.key(1, impl="rbg"), 0.5)
+    expected = other.added(given, jnp.asarray(steps), plain=True)
+    np.testing.assert_array_equal(other.added(given, jnp.asarray(steps))[:steps], expected[:steps])
+
+
 def test_noise_leaves_the_gradient_as_it_is() -> None:
     given, pulled = rows(0, 4, 40), rows(1, 4, 40)
     _, pull = jax.vjp(lambda rows: Noise(jax.random.key(1), 0.5).added(rows, jnp.asarray(40)), given)

@@ -287,7 +287,7 @@ class LieAccess(eqx.Module):
         schedule = self.writing(schedule)
         weights = Weights(self.controller.recurrent, self.heads.weight, self.heads.bias)
         if noise is not None:
-            given = noise.added(given, schedule.steps)
+            given = noise.added(given, schedule.steps, plain=backend == "scan")  # that reads all rows
         kind = self.controller.kind
         path = recur(self.access, self.policy, weights, given, *carried, schedule, backend, kind)
         return path.states.controller.hidden, path

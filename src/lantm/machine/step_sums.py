@@ -5,12 +5,12 @@ code skips the padding (`lantm.machine.kernel.cpu_calls`); otherwise loops do it
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from lantm.devices import on_cpu
 from lantm.machine.backend import cpu_kernels
@@ -169,14 +169,32 @@ def _pull_back(given: tuple[Array, Array, Array], d_rows: Array) -> tuple[Array,
 look_up.defvjp(_look_up, _pull_back)
 
 
+@jax.custom_vjp
+def _with_noise(
+    rows: Float[Array, "time batch size"], key: UInt32[Array, "2"], scale: Float[Array, ""], steps: Int[Array, ""]
+) -> Float[Array, "time batch size"]:
+    """`Noise.added` by compiled code."""
+    return compiled.noisy_rows(rows, key, scale, steps)
+
+
+_with_noise.defvjp(lambda *given: (_with_noise(*given), None), lambda _, d: (d, None, None, None))
+
+
 class Noise(NamedTuple):
     """Gaussian noise on the controller's preactivations in training, which makes its decisions robust."""
 
     key: PRNGKeyArray
     scale: float  # standard deviation
 
-    def added(self, rows: Float[Array, "time batch size"], steps: Int[Array, ""]) -> Float[Array, "time batch size"]:
-        """Rows with noise, at least in those before `steps`. It depends on the key and the number of the row alone."""
+    def added(
+        self, rows: Float[Array, "time batch size"], steps: Int[Array, ""], plain: bool = False
+    ) -> Float[Array, "time batch size"]:
+        """Rows with noise, at least in those before `steps`; later rows must be unused, unless it is `plain` JAX.
+
+        It depends on the key and the number of the row alone, however it is computed.
+        """
+        if not plain and cpu_kernels() and rows.dtype == jnp.float32 and self._as_compiled():
+            return _with_noise(rows, jax.random.key_data(self.key), jnp.asarray(self.scale, rows.dtype), steps)
 
         def drawn(numbers: Int[Array, " some"]) -> Float[Array, "some batch size"]:
             keys = jax.vmap(lambda number: jax.random.fold_in(self.key, number))(numbers)
@@ -185,3 +203,8 @@ class Noise(NamedTuple):
         numbers = jnp.arange(rows.shape[0])
         noise = _each(drawn, numbers, steps, jnp.zeros_like(rows)) if _in_chunks(rows.shape[0]) else drawn(numbers)
         return rows + self.scale * noise
+
+    def _as_compiled(self) -> bool:
+        """Whether JAX draws as the compiled code does, which knows its default generator."""
+        config: Any = jax.config  # its fields have types only from JAX 0.12 on
+        return str(jax.random.key_impl(self.key)) == "threefry2x32" and config.jax_threefry_partitionable

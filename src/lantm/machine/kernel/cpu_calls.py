@@ -1,4 +1,4 @@
-"""Calls of compiled CPU programs, distributed over threads; and the products and lookups over all steps
+"""Calls of compiled CPU programs, distributed over threads; and products, lookups and noise over all steps
 (`cpu_steps.h`).
 
 XLA would compute products and lookups for all rows of padded arrays. These programs compute only the steps that are
@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, UInt32
 
 from lantm.errors import LantmError
 from lantm.machine.backend import cpu_kernels
@@ -24,7 +24,7 @@ from lantm.machine.first_order import first_order_only
 from lantm.machine.folding import SHARED, fold, foldable
 from lantm.machine.kernel.program import steps_text
 
-_SUM_PRODUCTS, _LOOK_UP, _SUM_ROWS, _MULTIPLY_ROWS = range(4)  # as in source/cpu_steps.h
+_SUM_PRODUCTS, _LOOK_UP, _SUM_ROWS, _MULTIPLY_ROWS, _ADD_NOISE = range(5)  # as in source/cpu_steps.h
 
 
 def prepare() -> None:
@@ -186,3 +186,20 @@ def _rows_of_a_batch(weight: Array, bias: Array, rows: Array, steps: Array) -> A
 
 
 _multiplied_rows = foldable(_rows_of_a_batch, (SHARED, SHARED, 1, SHARED), 1)
+
+
+def noisy_rows(
+    rows: Float[Array, "time batch size"], key: UInt32[Array, "2"], scale: Float[Array, ""], steps: Int[Array, ""]
+) -> Float[Array, "time batch size"]:
+    """Adds to row t `scale` times what `jax.random.normal` draws with `fold_in(key, t)`; later rows are uninitialised.
+
+    The key is the data of one of JAX's default generator.
+    """
+
+    def of_runs(steps: Array, key: Array, scale: Array, rows: Array) -> Array:
+        runs, time, batch, size = rows.shape
+        arrays = (steps, key, scale, rows)
+        return _call(_ADD_NOISE, time, (time, batch * size), arrays, [(runs, time, batch, size)], rows.dtype)[0]
+
+    found: Array = one_run(of_runs, (_counted(steps), key, scale, rows))
+    return found
