@@ -21,8 +21,8 @@ AnyDisplay = TypeVar("AnyDisplay", bound="Display")
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:
-    """Prints a line without markup, line breaks and control characters."""
-    console.print(printable(line), style=style, highlight=False, markup=False, soft_wrap=True)
+    """Prints a line as it is, but for line breaks and control characters."""
+    console.print(printable(line), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
