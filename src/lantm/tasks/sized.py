@@ -268,7 +268,7 @@ def _row(output: object, name: str) -> Int[Array, " output"]:
         what = f"an array of {output.dtype}"
     else:
         return jnp.asarray(output)
-    raise LantmError(f"the output of the task {name} is {what}: return an array of symbols, as jnp.stack makes of a list")
+    raise LantmError(f"the output of the task {name} is {what}: return a row of symbols, as jnp.stack makes of a list")
 
 
 def _size(symbols: Int[Array, " room"], most: Int[Array, ""]) -> Int[Array, ""]:
