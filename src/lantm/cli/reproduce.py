@@ -15,7 +15,7 @@ from lantm.cli.grid_work import EngineName, Outcome, check_memory, check_minutes
 from lantm.cli.heartbeat import doing
 from lantm.cli.output import print_json, program, say
 from lantm.cli.parse import described, parse, published
-from lantm.errors import LantmError
+from lantm.errors import LantmError, meant
 from lantm.evaluation.examiner import check_problems
 from lantm.files import check_folder
 from lantm.grids import Cell, GridFolder, Request, from_zoo
@@ -156,9 +156,9 @@ def _asked(chosen: Arguments, arguments: list[str]) -> Request:
     """The validated request."""
     request = chosen.request
     if chosen.study not in (*STUDIES, ALL):
-        raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)} and {ALL}")
+        raise LantmError(f"unknown study {chosen.study!r}: {meant(chosen.study, [*STUDIES, ALL])}")
     if request.recipe not in RECIPES:
-        raise LantmError(f"unknown recipe {request.recipe!r}: known are {', '.join(RECIPES)}")
+        raise LantmError(f"unknown recipe {request.recipe!r}: {meant(request.recipe, RECIPES)}")
     check_problems(request.problems)
     check_minutes(chosen.minutes)
     if request.quick:

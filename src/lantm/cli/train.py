@@ -15,7 +15,7 @@ from lantm.cli.opening import open_trained, prepare_devices
 from lantm.cli.output import print_json, program, say, working
 from lantm.cli.parse import parse, required
 from lantm.cli.progress import TrainingDisplay
-from lantm.errors import LantmError
+from lantm.errors import LantmError, meant
 from lantm.files import free_path
 from lantm.interrupt import interruptible
 from lantm.machine import Config, Model
@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
         return _resume(RunFolder.open(known.resume, known.trust), known.data, known.epochs, known.json)
     for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
         if name not in choices:
-            raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
+            raise LantmError(f"unknown {kind} {name!r}: {meant(name, choices)}")
     origin = None if known.start_from is None else open_trained(known.start_from, known.data, known.trust)
     task = rest[0] if rest and not rest[0].startswith("-") else "copy"
     chosen = _chosen(task, known.model, known.recipe, origin, arguments)
