@@ -125,6 +125,8 @@ def _in_one_line(said: str, arguments: Sequence[str], flags: Sequence[str]) -> s
     # The hints of tyro are left out where several words are unknown.
     unknown = [word.partition("=")[0].replace("_", "-") for word in re.findall(r"--[^\s,]+", message)]
     meant = dict.fromkeys(near for word in unknown for near in difflib.get_close_matches(word, flags, 1, 0.75))
+    if not unknown and "--input" in flags:  # lantm solve takes its problem without a flag
+        return f"{message}; a problem goes behind --input"
     return message + (f", did you mean {' and '.join(meant)}?" if meant else "")
 
 
