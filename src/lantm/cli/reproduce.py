@@ -65,7 +65,7 @@ class Arguments:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    flat = (tyro.conf.OmitArgPrefixes,)
+    flat = (tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone)
     chosen = parse(Arguments, "reproduce", arguments, description=_description(), config=flat)
     whole, request = chosen.study == ALL, _asked(chosen, arguments)
     command = published("reproduce", arguments)
