@@ -13,7 +13,7 @@ from rich.console import Console
 from lantm.cli import reproduce_all
 from lantm.cli.grid_work import EngineName, Outcome, check_memory, check_minutes, do_jobs, make_engine
 from lantm.cli.heartbeat import doing
-from lantm.cli.output import print_json, program, say
+from lantm.cli.output import print_json, program, say, show
 from lantm.cli.parse import described, parse, published
 from lantm.errors import LantmError, meant
 from lantm.evaluation.examiner import check_problems
@@ -108,7 +108,7 @@ def main(arguments: list[str]) -> int:
         study = STUDIES[chosen.study]
         how = "machines of the zoo" if chosen.from_zoo else f"recipe {request.recipe}"
         how += ", a quick version" if request.quick else ""
-        Console().print(study.table(rows, f"{study.name}, {how}: ours beside the paper's", study.columns))
+        show(Console(), study.table(rows, f"{study.name}, {how}: ours beside the paper's", study.columns))
     return status
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from lantm.checking import check_own
 from lantm.cli.advice import advice
 from lantm.cli.opening import open_trained, prepare_devices
-from lantm.cli.output import print_json, program, say, working
+from lantm.cli.output import print_json, program, say, show, working
 from lantm.cli.parse import parse, required
 from lantm.cli.progress import TrainingDisplay
 from lantm.errors import LantmError, meant
@@ -217,7 +217,7 @@ def _train(
     rows = score_rows(experiment, result.tests)
     if folder.summary().get("epoch") != result.epoch:  # a run that was already complete keeps its summary
         folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
-    console.print(score_table(rows, "best weights of every seed"))
+    show(console, score_table(rows, "best weights of every seed"))
     report: pathlib.Path | None = folder.path / REPORT
     if not (complete and folder.has_since_completion(REPORT)):
         with working("writing the report", console):
