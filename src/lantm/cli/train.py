@@ -222,7 +222,7 @@ def _train(
     if not (complete and folder.has_since_completion(REPORT)):
         with working("writing the report", console):
             report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
-    page = f", for people in {report.name}" if report else ""
+    page = f"; open {report} in a browser" if report else ""
     say(console, f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")
     for line in advice(experiment, rows, command):
         say(console, line)
