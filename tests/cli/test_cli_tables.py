@@ -196,6 +196,16 @@ def test_progress_on_a_text() -> None:
     assert "perplexity 80.0, 1,234 words/s" in live
 
 
+def test_what_takes_long_after_an_epoch_is_shown() -> None:
+    """Also in a file, where the state is written after a silence."""
+    with TrainingDisplay(Console(file=io.StringIO(), width=80), EXPERIMENT) as display:
+        display.update(progress(29, [4.5, 0.25, 6.0], [False] * 3, {}))
+        display.announce(30, "testing")
+        assert display.in_words() == "epoch 30/1500, testing, 2%"
+        display.update(progress(30, [4.5, 0.25, 6.0], [False] * 3, {"1x": SCORES}))
+        assert display.in_words().startswith("epoch 30/1500, loss 0.2500")
+
+
 def test_progress_on_a_terminal_is_live() -> None:
     text = shown([4.5, 0.25, 6.0], [False] * 3, terminal=True)
     assert "loss 0.2500 (median 4.5000), rate 0.0012" in text

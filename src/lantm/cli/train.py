@@ -208,7 +208,9 @@ def _train(
     again = f"continue with: {command}"
     with interruptible(afterwards=again) as interrupted, TrainingDisplay(console, experiment) as display:
         stop = lambda: interrupted() or display.closed  # noqa: E731
-        result = train(experiment, folder, source, resume, display.update, stop, display.warn, initial)
+        result = train(
+            experiment, folder, source, resume, display.update, stop, display.warn, initial, display.announce
+        )
     if display.closed and not result.complete:
         raise BrokenPipeError(f"stopped after epoch {result.epoch} and saved; {again}")
     if not result.complete:
