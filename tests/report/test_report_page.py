@@ -143,6 +143,14 @@ def test_four_charts_stand_two_by_two(open_page: Callable[..., Opened], text: st
     assert 0.85 < min(scales) <= max(scales) < 1.25
 
 
+def test_the_help_stands_beside_the_legend_on_a_telephone(open_page: Callable[..., Opened], text: str) -> None:
+    page = open_page(text, width=360)
+    legend = page.page.locator(".bar > .legend").bounding_box()
+    help = page.page.locator(".bar > button").bounding_box()
+    assert help["y"] < legend["y"] + legend["height"]
+    assert legend["x"] + legend["width"] <= help["x"]
+
+
 def test_what_was_trained_on_is_written_above_the_chart(open_page: Callable[..., Opened], text: str) -> None:
     page = open_page(text, width=400)
     chart = page.page.locator("svg.chart").first
