@@ -144,6 +144,9 @@ class Registry(Generic[T]):
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # user code may raise anything
+            absent = isinstance(error, ModuleNotFoundError) and error.name == _module_of(module_name)
+            if absent and module_name.endswith(".py"):
+                raise LantmError(f"there is no file {module_name!r} in the current folder") from error
             raise LantmError(
                 f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
                 "on Python's path and in the current folder"
@@ -151,7 +154,11 @@ class Registry(Generic[T]):
         MODULES.add(module.__name__)
         found = getattr(module, attribute, None)
         if found is None:
-            raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}")
+            kinds = [
+                one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__
+            ]
+            known = f": {meant(attribute, [kind.__name__ for kind in kinds])}" if kinds else ""
+            raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}{known}")
         if isinstance(found, self._base):
             return found
         # Only subclasses of the base class are called.

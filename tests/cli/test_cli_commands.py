@@ -272,6 +272,7 @@ def test_solve(lantm, trained) -> None:
     assert json.loads(lantm("solve", trained.folder.path, "hello", "--seed", 2, "--json").out)["seed"] == 2
     text = lantm("solve", trained.folder.path, "a [b]").out
     assert text.startswith("problem\ncopy\n  a [b]\n=\na [b]∎\nLANTM prediction\n"), "brackets are no markup"
+    assert "\n  :two: :smile:\n" in lantm("solve", trained.folder.path, ":two: :smile:").out, "nor are colons"
     assert "of 6 symbols are right" in text
 
 

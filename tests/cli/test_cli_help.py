@@ -36,6 +36,16 @@ def test_lines_of_help_are_full(lantm, command: str) -> None:
             assert len(line) + 1 + len(following.split()[0]) > 80, line
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_no_defaults_that_say_nothing(lantm, command: str) -> None:
+    """None is said of settings that can be set to None, such as the limit of the memory, and of no others."""
+    flags = lantm(command, "--help").out.split("\n  -")
+    of_none = [" ".join(flag.split()) for flag in flags if "None" in flag]
+    assert not [flag for flag in of_none if "{None}|" not in flag]
+    assert not [flag for flag in flags if "(default: )" in flag]
+    assert bool(of_none) == (command == "train")
+
+
 def test_help_uses_a_wide_terminal(lantm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists of flags are left as they were laid out, and paragraphs have no breaks of the source in them."""
     monkeypatch.setenv("COLUMNS", "120")

@@ -83,14 +83,16 @@ def test_every_model_is_trained_on_it(folder: pathlib.Path, lantm: Callable[...,
 
 def test_a_file_and_its_module_are_the_same_task(folder: pathlib.Path) -> None:
     assert make_task("./unseen.py:Expand[most=2]") == make_task("unseen:Expand[most=2]")
-    with pytest.raises(LantmError, match=r"cannot import the task './other.py:Expand'.*modules are searched for on"):
-        make_task("./other.py:Expand")
+    with pytest.raises(LantmError, match=r"cannot import the task 'other:Expand'.*modules are searched for on"):
+        make_task("other:Expand")
 
 
 FAULTY = """
 from typing import ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
 from lantm.tasks import Lengths, SequenceTask
 
 
@@ -114,6 +116,41 @@ class Chosen(NoSize):
 class Decided(Chosen):
     def output(self, symbols, length):
         return symbols if symbols[0] > 40 else symbols + 1
+
+
+class Cut(Chosen):
+    def output(self, symbols, length):
+        return symbols[:length]
+
+
+class Counted(Chosen):
+    def output(self, symbols, length):
+        return jnp.stack([symbols[at] for at in range(length)])
+
+
+class Whole(Chosen):
+    def output(self, symbols, length):
+        return jnp.arange(int(length))
+
+
+class Sorted(Chosen):
+    def output(self, symbols, length):
+        return np.sort(symbols)
+
+
+class Listed(Chosen):
+    def output(self, symbols, length):
+        return [symbols[0]]
+
+
+class Halved(Chosen):
+    def output(self, symbols, length):
+        return symbols / 2
+
+
+class Square(Chosen):
+    def output(self, symbols, length):
+        return jnp.stack([symbols, symbols])
 """
 
 
@@ -122,11 +159,20 @@ class Decided(Chosen):
     ("name", "words"),
     [
         ("faulty.py:NoSize", ["class lacks train_lengths; a SequenceTask needs name, train_lengths, output and"]),
-        ("faulty:Chosen", ["line 22, raised NonConcreteBooleanIndexError", "sizes_vary = True", "lantm.tasks.keep"]),
-        ("faulty:Decided", ["line 27, raised TracerBoolConversionError", "jnp.where"]),
+        ("faulty:Chosen", ["line 24, raised NonConcreteBooleanIndexError", "sizes_vary = True", "lantm.tasks.keep"]),
+        ("faulty:Decided", ["line 29, raised TracerBoolConversionError", "jnp.where"]),
+        ("faulty:Cut", ["line 34, raised IndexError", "`length` is no number", "jnp.arange(symbols.size) < length"]),
+        ("faulty:Counted", ["line 39, raised TracerIntegerConversionError", "jnp.arange(symbols.size) < length"]),
+        ("faulty:Whole", ["line 44, raised ConcretizationTypeError", "jnp.arange(symbols.size) < length"]),
+        ("faulty:Sorted", ["line 49, raised TracerArrayConversionError", "use jax.numpy instead of numpy"]),
+        ("faulty:Listed", ["the output of the task noSize is a list: return a row of symbols"]),
+        ("faulty:Halved", ["the output of the task noSize is an array of float32: return a row of symbols"]),
+        ("faulty:Square", ["the output of the task noSize is an array of the shape (2, "]),
         ("faulty.py", ["name a class in it, faulty.py:NoSize or faulty.py:Chosen or faulty.py:Decided"]),
         ("empty.py", ["'empty.py' is a file: name a class in it, as empty.py:Name"]),
         ("broken.py", ["'broken.py' is not a Python module: invalid syntax"]),
+        ("./absent.py:Cut", ["there is no file './absent.py' in the current folder"]),
+        ("faulty:Cit", ["module 'faulty' has no 'Cit' to use as task: did you mean 'Cut'? known are NoSize, Chosen"]),
         ("absent.py", ["there is no file 'absent.py' in the current folder"]),
     ],
 )

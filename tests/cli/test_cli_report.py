@@ -27,7 +27,7 @@ def test_training_writes_it(lantm, copy_of_run: Callable[[], RunFolder], monkeyp
     folder = copy_of_run()
     said = lantm("train", "--resume", folder.path)
     assert said.status == 0
-    assert f"everything is in {folder.path}, for people in report.html\n" in said.out
+    assert f"everything is in {folder.path}; open {folder.path / 'report.html'} in a browser\n" in said.out
     page = (folder.path / "report.html").read_bytes()
     assert page.startswith(b"<!DOCTYPE html>")
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from lantm.cli.output import show
 from lantm.cli.progress import TrainingDisplay
 from lantm.evaluation import Measured, Perplexity, Scores
 from lantm.paper import preset
@@ -43,6 +44,16 @@ def test_the_widest_table_fits() -> None:
     ]
 
 
+@pytest.mark.parametrize("width", [80, 60, 40])
+def test_nothing_is_cut_off_on_a_narrow_terminal(width: int) -> None:
+    """Lines are longer than it then, and the terminal wraps them."""
+    file = io.StringIO()
+    rows = [score_row(EXPERIMENT, "2x hard", scores(33, 64, 3200, 98.76, 0.5))]
+    show(Console(file=file, width=width), score_table(rows, "best weights of every seed"))
+    (line,) = (line for line in file.getvalue().splitlines() if "98.8%" in line)
+    assert line.split() == ["2x", "hard", "33-64", "3,200", "98.8%", "100.0%", "98.8%", "100.0%", "0/128", "at", "50%"]
+
+
 def test_hard_problems_take_two_lines_where_they_must() -> None:
     rows = [score_row(EXPERIMENT, "0.0781x hard", scores(10_256, 10_256, 1_000_000, 98.76, 1.0))]
     file = io.StringIO()
@@ -52,6 +63,15 @@ def test_hard_problems_take_two_lines_where_they_must() -> None:
     assert "…" not in file.getvalue()
     assert [line.split()[:2] for line in lines if "0.0781x" in line] == [["0.0781x", "10256"]]
     assert [line.split() for line in lines if "hard" in line] == [["hard"]]
+
+
+def test_the_list_of_the_zoo_is_whole_on_a_narrow_terminal(lantm, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = lantm("zoo").out.splitlines()
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = lantm("zoo").out.splitlines()
+    for name in zoo.names():
+        (before,), (line,) = ([line for line in listed if line.split()[:1] == [name]] for listed in (whole, lines))
+        assert before.split() == line.split()
 
 
 def test_the_list_of_the_zoo_fits(lantm) -> None:
@@ -174,6 +194,16 @@ def test_progress_on_a_text() -> None:
     assert max(map(len, lines)) <= 80
     live = shown(np.log([90.0, 80.0, 100.0]).tolist(), [False] * 3, terminal=True, experiment=TEXT, tests=tests)
     assert "perplexity 80.0, 1,234 words/s" in live
+
+
+def test_what_takes_long_after_an_epoch_is_shown() -> None:
+    """Also in a file, where the state is written after a silence."""
+    with TrainingDisplay(Console(file=io.StringIO(), width=80), EXPERIMENT) as display:
+        display.update(progress(29, [4.5, 0.25, 6.0], [False] * 3, {}))
+        display.announce(30, "testing")
+        assert display.in_words() == "epoch 30/1500, testing, 2%"
+        display.update(progress(30, [4.5, 0.25, 6.0], [False] * 3, {"1x": SCORES}))
+        assert display.in_words().startswith("epoch 30/1500, loss 0.2500")
 
 
 def test_progress_on_a_terminal_is_live() -> None:

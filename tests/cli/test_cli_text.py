@@ -53,7 +53,7 @@ def test_train(lantm, text_folder: pathlib.Path, run_folder: pathlib.Path) -> No
     ]
     assert [line.split()[0] for line in lines[4:7]] == ["1", "2", "3"]
     assert "validation" in said.out
-    assert lines[-1].endswith(f"everything is in {run_folder}, for people in report.html")
+    assert lines[-1].endswith(f"everything is in {run_folder}; open {run_folder / 'report.html'} in a browser")
     assert max(map(len, lines[2:-1])) <= 80
     rows = json.loads((run_folder / "summary.json").read_text())["rows"]
     tests = [row for row in RunFolder.open(run_folder).metrics() if row.get("test") == "validation"]

@@ -170,7 +170,7 @@ def test_small_loops_are_trained_longer(recipe: str) -> None:
 
 
 def test_names_that_lead_nowhere() -> None:
-    with pytest.raises(LantmError, match="unknown recipe 'papre': known are paper"):
+    with pytest.raises(LantmError, match="unknown recipe 'papre': did you mean 'paper'\\? known are paper"):
         preset("copy", "lstm", "papre")
     with pytest.raises(LantmError, match="unknown model 'gru': known are lantm-invnorm"):
         preset("copy", "gru")

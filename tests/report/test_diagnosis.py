@@ -95,7 +95,7 @@ def test_gates_that_leak() -> None:
     gates = recording.heads.key_gates.copy()
     gates[:21, 1] = 0.9
     said = words(changed(recording, key_gates=gates))
-    assert "The write key gate leaks while it writes: it is open by only 90% (median), 90% at least." in said
+    assert "The write key gate leaks while it writes: it is open by 90% (median), 90% at least." in said
     gates[:21, 1] = 0
     gates[21:, 1] = 0.5
     gates[:21, 0] = 0.5

@@ -129,6 +129,28 @@ def test_no_row_of_charts_is_half_empty(open_page: Callable[..., Opened], text: 
     assert max(scales) / min(scales) < 1.25
 
 
+def test_four_charts_stand_two_by_two(open_page: Callable[..., Opened], text: str) -> None:
+    """A fourth test would be alone in a row of three; in rows of two, letters keep their size."""
+    data = page_data(text)
+    tests = data["tests"]
+    page = open_page(text.replace(json_in_html(tests), json_in_html([*tests, tests[0]])))
+    cards = page.page.locator(".row-of-charts > *")
+    boxes = [card.bounding_box() for card in cards.all()]
+    assert [round(box["y"] - boxes[0]["y"]) > 10 for box in boxes] == [False, False, True, True]
+    scales = page.page.locator(".row-of-charts svg").evaluate_all(
+        "charts => charts.map((chart) => chart.clientWidth / chart.viewBox.baseVal.width)"
+    )
+    assert 0.85 < min(scales) <= max(scales) < 1.25
+
+
+def test_the_help_stands_beside_the_legend_on_a_telephone(open_page: Callable[..., Opened], text: str) -> None:
+    page = open_page(text, width=360)
+    legend = page.page.locator(".bar > .legend").bounding_box()
+    help = page.page.locator(".bar > button").bounding_box()
+    assert help["y"] < legend["y"] + legend["height"]
+    assert legend["x"] + legend["width"] <= help["x"]
+
+
 def test_what_was_trained_on_is_written_above_the_chart(open_page: Callable[..., Opened], text: str) -> None:
     page = open_page(text, width=400)
     chart = page.page.locator("svg.chart").first

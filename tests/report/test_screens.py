@@ -115,6 +115,22 @@ def test_what_scrolls_on_the_site_fades_too(browser: Any) -> None:
     assert all(parse(left) == 0 < 20 < parse(right) for left, right in signs.values()), signs
 
 
+def test_a_flag_on_the_site_is_not_broken_after_its_hyphens(browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 400, "height": 700})
+    words = "".join(f"<p style='width: {width}px'>with <code>--first-seed</code></p>" for width in range(100, 160, 5))
+    wide = f"<p style='width: 100px'><code>{'pip install ' * 9}</code></p>"
+    page.set_content(f"<style>{SITE_STYLE.read_text()}</style><article class='md-typeset'>{words}{wide}")
+    lines = page.locator("code").evaluate_all(
+        "codes => codes.map((code) => { const all = document.createRange(); all.selectNodeContents(code);"
+        " return new Set([...all.getClientRects()].map((line) => line.top)).size; })"
+    )
+    widest = page.locator("code").last.bounding_box()["width"]
+    page.close()
+    assert set(lines[:-1]) == {1}
+    assert lines[-1] > 1
+    assert widest <= 100
+
+
 def parse(pixels: str) -> float:
     return float(pixels.removesuffix("px"))
 

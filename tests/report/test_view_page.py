@@ -93,6 +93,23 @@ def test_pointing_at_a_symbol_shows_its_read_and_its_write(open_page: Open) -> N
     assert len(pictures) == 3, "the key space followed, and came back"
 
 
+def test_the_numbers_of_memories_stand_beside_their_rows(open_page: Open) -> None:
+    """The first beside the first row of the read weights, the last beside the last, and none between."""
+    page = open_page(page_of(acting.machine("seed 0", acting.scene(8))))
+    written = page.page.locator("canvas.heat").evaluate(
+        """canvas => {
+            const ratio = canvas.width / canvas.clientWidth;
+            const beside = canvas.getContext("2d").getImageData(134 * ratio, 0, 13 * ratio, canvas.height);
+            const rows = new Set();
+            for (let at = 3; at < beside.data.length; at += 4) {
+                if (beside.data[at]) rows.add(Math.floor((9 * Math.floor(at / 4 / beside.width)) / canvas.height));
+            }
+            return [...rows].sort();
+        }"""
+    )
+    assert written == [0, 8]
+
+
 def test_pointing_into_the_pictures(open_page: Open) -> None:
     page = open_page(page_of(acting.machine("seed 0", acting.scene(8))))
     heat = page.page.locator("canvas.heat").bounding_box()

@@ -243,7 +243,7 @@ def test_any_answer_can_be_shown(task: Task, data: st.DataObject) -> None:
     ("name", "text", "message"),
     [
         ("copy", "", "copy needs at least one symbol"),
-        ("copy", "naïve", "copy has no symbol for 'ï': use only the characters ' !"),
+        ("copy", "naïve", "copy has no symbol for 'ï': use only the characters “ !\"#$%&'()*"),
         ("copy", "a\nb", r"copy has no symbol for '\n'"),
         ("copy", "a" * 1_000_001, "copy has problems up to length 1,000,000, not 1,000,001: shorten it"),
         ("copy", "a" * 2_000_001, "copy takes up to 2,000,000 characters, not 2,000,001: shorten the text"),
@@ -259,7 +259,7 @@ def test_any_answer_can_be_shown(task: Task, data: st.DataObject) -> None:
         ("repeatCopy", "hello", "repeatCopy cannot read 'hello': write a count of at least 1, and a text, as in"),
         ("repeatCopy", "0:hello", "repeatCopy cannot read '0:hello': write a count of at least 1"),
         ("repeatCopy", "3:", "repeatCopy cannot read '3:'"),
-        ("repeatCopy", "2:naïve", "repeatCopy has no symbol for 'ï': use only the characters ' !"),
+        ("repeatCopy", "2:naïve", "repeatCopy has no symbol for 'ï': use only the characters “ !"),
         ("repeatCopy", "50001:a", "repeatCopy repeats up to 50,000 times and up to 1,000,000 symbols, not 1 symbols"),
         ("repeatCopy", "2:" + 600_000 * "a", "repeatCopy repeats up to 50,000 times and up to 1,000,000 symbols, not"),
         ("repeatCopy[text_size=0]", "1:a", "repeatCopy cannot repeat texts of 0 symbols: use text_size=1 or more"),

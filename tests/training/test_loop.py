@@ -45,10 +45,11 @@ def watched(tiny: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Watch
             }
 
     folder = RunFolder.create(tmp_path_factory.mktemp("watched") / "run", tiny, {})
-    asked.told = []
+    asked.told, asked.announced = [], []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lantm.training.material.ProblemExaminer", Scripted)
-        asked.result = train(tiny, folder, watch=asked.told.append)
+        announce = lambda *what: asked.announced.append(what)  # noqa: E731
+        asked.result = train(tiny, folder, watch=asked.told.append, announce=announce)
     asked.rows = list(folder.metrics())
     return asked
 
@@ -88,6 +89,11 @@ def test_what_a_watcher_is_told(watched: Watched) -> None:
         np.testing.assert_array_equal(progress.loss, progress.report.loss)
         np.testing.assert_array_equal(progress.rate, progress.report.rate)
         assert progress.per_second > 0
+
+
+def test_tests_are_announced(watched: Watched) -> None:
+    """They may take longer than an epoch."""
+    assert watched.announced == [*((epoch, "testing") for epoch in (2, 4, 6)), (6, "scoring the best weights")]
 
 
 def test_metrics_are_what_a_watcher_is_told(watched: Watched) -> None:

@@ -8,7 +8,7 @@ import tyro
 from rich.console import Console
 
 from lantm.cli.opening import open_trained
-from lantm.cli.output import print_json, working
+from lantm.cli.output import print_json, show, working
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
 from lantm.files import destination, write_json
@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
     if chosen.json:
         print_json(rows)
     else:
-        Console().print(score_table(rows, f"{chosen.weights} weights of every seed"))
+        show(Console(), score_table(rows, f"{chosen.weights} weights of every seed"))
     return 0
 
 

@@ -45,9 +45,8 @@ def status_after(error: BaseException) -> int:
     if isinstance(error, LantmError):
         return _say(str(error))
     if (place := _users_code(error)) is not None:
-        kind = type(error).__name__
-        said = _HINTS.get(kind, str(error))
-        return _say(f"{place} raised {kind}" + (f": {said}" if said else ""))
+        said = _said(error)
+        return _say(f"{place} raised {type(error).__name__}" + (f": {said}" if said else ""))
     if isinstance(error, OSError):  # such as a full disk or missing permissions
         return _say(str(error))
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
@@ -69,12 +68,25 @@ def _has_devices() -> bool:
 
 
 _COMPILED = "this code is compiled, and the symbols are not known then: "
+_ONE_LENGTH = "this code is compiled once for all lengths, so `length` is no number then: "
+_CHOOSE = f"{_ONE_LENGTH}make the array as long as `symbols`, and choose in it by jnp.arange(symbols.size) < length"
 _HINTS = {
     "NonConcreteBooleanIndexError": f"{_COMPILED}for an output whose size depends on them, set sizes_vary = True and "
     "return lantm.tasks.keep(symbols, chosen), as examples/letters.py does",
     "TracerBoolConversionError": f"{_COMPILED}instead of if, and, or, not, use jnp.where, &, |, ~",
+    "TracerArrayConversionError": f"{_COMPILED}use jax.numpy instead of numpy",
+    "TracerIntegerConversionError": _CHOOSE,
+    "ConcretizationTypeError": _CHOOSE,
 }
 """What to do about errors of JAX that a task's `output` runs into; its own messages speak of tracers."""
+
+
+def _said(error: BaseException) -> str:
+    """What to do about an error in a user's code, or what the error says."""
+    said = str(error)
+    if isinstance(error, IndexError) and said.startswith("Slice entries must be static"):  # symbols[:length]
+        return _CHOOSE
+    return _HINTS.get(type(error).__name__, said)
 
 
 def _users_code(error: BaseException) -> str | None:

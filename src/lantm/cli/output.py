@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from lantm.cli.heartbeat import doing
@@ -21,8 +21,17 @@ AnyDisplay = TypeVar("AnyDisplay", bound="Display")
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:
-    """Prints a line without markup, line breaks and control characters."""
-    console.print(printable(line), style=style, highlight=False, markup=False, soft_wrap=True)
+    """Prints a line as it is, but for line breaks and control characters."""
+    console.print(printable(line), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def show(console: Console, table: RenderableType) -> None:
+    """Prints a table. Where a narrow terminal would cut figures off, lines are longer than it, and it wraps them."""
+    lines = "".join(segment.text for segment in console.render(table)).splitlines()
+    if any("…" in line or len(line) > console.width for line in lines):
+        whole = console.measure(table, options=console.options.update(max_width=1000)).maximum
+        console = Console(file=console.file, force_terminal=console.is_terminal, width=whole)
+    console.print(table)
 
 
 @contextlib.contextmanager

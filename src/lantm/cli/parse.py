@@ -21,6 +21,7 @@ from lantm.errors import LantmError
 def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> Any:
     """Parses the arguments of a command into the dataclass `form`; `options` are passed to `tyro.cli`."""
     options.setdefault("description", described(form))
+    options.setdefault("config", (tyro.conf.DisallowNone,))  # that a flag is not given needs no word
     chosen, said = _parsed(form, command, arguments, options)
     if chosen is not None:
         return chosen
@@ -88,6 +89,7 @@ def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
 
 
 _EXPLAINED = 12  # columns: descriptions of flags begin further to the right
+_NONE = "{None}|"  # of a flag that can be set to None; of others, a default of None or of no values says nothing
 
 
 def _wrapped(text: str) -> str:
@@ -105,7 +107,8 @@ def _wrapped(text: str) -> str:
             lines[-1:] = [before[:column] + whole[0], *(" " * column + more for more in whole[1:])]
         else:
             lines.append(line)
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    flags = re.split(r"\n(?=  -)", re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip())
+    return "\n".join(flag if _NONE in flag else re.sub(r"\s*\(default:\s+(None)?\)", "", flag) for flag in flags)
 
 
 def _in_one_line(said: str, arguments: Sequence[str], flags: Sequence[str]) -> str:
@@ -125,6 +128,8 @@ def _in_one_line(said: str, arguments: Sequence[str], flags: Sequence[str]) -> s
     # The hints of tyro are left out where several words are unknown.
     unknown = [word.partition("=")[0].replace("_", "-") for word in re.findall(r"--[^\s,]+", message)]
     meant = dict.fromkeys(near for word in unknown for near in difflib.get_close_matches(word, flags, 1, 0.75))
+    if not unknown and "--input" in flags:  # lantm solve takes its problem without a flag
+        return f"{message}; a problem goes behind --input"
     return message + (f", did you mean {' and '.join(meant)}?" if meant else "")
 
 

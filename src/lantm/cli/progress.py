@@ -16,6 +16,7 @@ class TrainingDisplay(Display):
         """Displays nothing before it is entered."""
         super().__init__(console, TextColumn("{task.fields[epoch]}"), epoch="")
         self._lines = TestLines(experiment)
+        self._epochs = experiment.recipe.epochs
         self.closed = False
 
     def update(self, progress: Progress) -> None:
@@ -32,6 +33,10 @@ class TrainingDisplay(Display):
                 self.say(line)
         except (BrokenPipeError, SystemExit):  # the output was closed; training has to be saved first
             self.closed = True
+
+    def announce(self, epoch: int, what: str) -> None:
+        """Shows what is done after an epoch, besides training."""
+        self._progress.update(self._bar, epoch=f"epoch {epoch}/{self._epochs}", status=what)
 
 
 class TestLines:

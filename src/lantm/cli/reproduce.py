@@ -13,9 +13,9 @@ from rich.console import Console
 from lantm.cli import reproduce_all
 from lantm.cli.grid_work import EngineName, Outcome, check_memory, check_minutes, do_jobs, make_engine
 from lantm.cli.heartbeat import doing
-from lantm.cli.output import print_json, program, say
+from lantm.cli.output import print_json, program, say, show
 from lantm.cli.parse import described, parse, published
-from lantm.errors import LantmError
+from lantm.errors import LantmError, meant
 from lantm.evaluation.examiner import check_problems
 from lantm.files import check_folder
 from lantm.grids import Cell, GridFolder, Request, from_zoo
@@ -65,7 +65,7 @@ class Arguments:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    flat = (tyro.conf.OmitArgPrefixes,)
+    flat = (tyro.conf.OmitArgPrefixes, tyro.conf.DisallowNone)
     chosen = parse(Arguments, "reproduce", arguments, description=_description(), config=flat)
     whole, request = chosen.study == ALL, _asked(chosen, arguments)
     command = published("reproduce", arguments)
@@ -108,7 +108,7 @@ def main(arguments: list[str]) -> int:
         study = STUDIES[chosen.study]
         how = "machines of the zoo" if chosen.from_zoo else f"recipe {request.recipe}"
         how += ", a quick version" if request.quick else ""
-        Console().print(study.table(rows, f"{study.name}, {how}: ours beside the paper's", study.columns))
+        show(Console(), study.table(rows, f"{study.name}, {how}: ours beside the paper's", study.columns))
     return status
 
 
@@ -156,9 +156,9 @@ def _asked(chosen: Arguments, arguments: list[str]) -> Request:
     """The validated request."""
     request = chosen.request
     if chosen.study not in (*STUDIES, ALL):
-        raise LantmError(f"unknown study {chosen.study!r}: known are {', '.join(STUDIES)} and {ALL}")
+        raise LantmError(f"unknown study {chosen.study!r}: {meant(chosen.study, [*STUDIES, ALL])}")
     if request.recipe not in RECIPES:
-        raise LantmError(f"unknown recipe {request.recipe!r}: known are {', '.join(RECIPES)}")
+        raise LantmError(f"unknown recipe {request.recipe!r}: {meant(request.recipe, RECIPES)}")
     check_problems(request.problems)
     check_minutes(chosen.minutes)
     if request.quick:

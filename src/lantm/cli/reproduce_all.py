@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from lantm.cli.gpu_busy import GpuBusy
-from lantm.cli.output import say
+from lantm.cli.output import say, show
 from lantm.files import read_json_object, write_whole
 from lantm.grids import Cell, Event, Request
 from lantm.grids.account import ACCOUNT, Account
@@ -81,7 +81,7 @@ def show_counts(console: Console, cells: Sequence[Cell], found: Records) -> None
         seconds = sum(record["training_seconds"] + record["scoring_seconds"] for record in records)
         done, passed = f"{len(records)} of {len(alike)}", f"{sum(verdicts)} of {len(verdicts)}" if verdicts else ""
         table.add_row(study, recipe, done, passed, f"{seconds / 60:.1f}")
-    console.print(table)
+    show(console, table)
 
 
 def _facts(results: pathlib.Path, cells: Sequence[Cell], found: Records) -> dict[str, Any]:

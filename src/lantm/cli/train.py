@@ -12,10 +12,10 @@ from rich.console import Console
 from lantm.checking import check_own
 from lantm.cli.advice import advice
 from lantm.cli.opening import open_trained, prepare_devices
-from lantm.cli.output import print_json, program, say, working
+from lantm.cli.output import print_json, program, say, show, working
 from lantm.cli.parse import parse, required
 from lantm.cli.progress import TrainingDisplay
-from lantm.errors import LantmError
+from lantm.errors import LantmError, meant
 from lantm.files import free_path
 from lantm.interrupt import interruptible
 from lantm.machine import Config, Model
@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
         return _resume(RunFolder.open(known.resume, known.trust), known.data, known.epochs, known.json)
     for kind, name, choices in (("model", known.model, MODELS), ("recipe", known.recipe, RECIPES)):
         if name not in choices:
-            raise LantmError(f"unknown {kind} {name!r}: known are {', '.join(choices)}")
+            raise LantmError(f"unknown {kind} {name!r}: {meant(name, choices)}")
     origin = None if known.start_from is None else open_trained(known.start_from, known.data, known.trust)
     task = rest[0] if rest and not rest[0].startswith("-") else "copy"
     chosen = _chosen(task, known.model, known.recipe, origin, arguments)
@@ -208,7 +208,9 @@ def _train(
     again = f"continue with: {command}"
     with interruptible(afterwards=again) as interrupted, TrainingDisplay(console, experiment) as display:
         stop = lambda: interrupted() or display.closed  # noqa: E731
-        result = train(experiment, folder, source, resume, display.update, stop, display.warn, initial)
+        result = train(
+            experiment, folder, source, resume, display.update, stop, display.warn, initial, display.announce
+        )
     if display.closed and not result.complete:
         raise BrokenPipeError(f"stopped after epoch {result.epoch} and saved; {again}")
     if not result.complete:
@@ -217,12 +219,12 @@ def _train(
     rows = score_rows(experiment, result.tests)
     if folder.summary().get("epoch") != result.epoch:  # a run that was already complete keeps its summary
         folder.write_summary({"rows": rows, "epoch": result.epoch, "seconds": round(result.seconds, 1), **provenance()})
-    console.print(score_table(rows, "best weights of every seed"))
+    show(console, score_table(rows, "best weights of every seed"))
     report: pathlib.Path | None = folder.path / REPORT
     if not (complete and folder.has_since_completion(REPORT)):
         with working("writing the report", console):
             report = try_report(Trained.of_result(result, folder), lambda warning: say(console, f"warning: {warning}"))
-    page = f", for people in {report.name}" if report else ""
+    page = f"; open {report} in a browser" if report else ""
     say(console, f"trained for {result.seconds:.0f} s; everything is in {folder.path}{page}")
     for line in advice(experiment, rows, command):
         say(console, line)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lantm.cli.opening import open_trained
-from lantm.cli.output import Display, print_json, say
+from lantm.cli.output import Display, print_json, say, show
 from lantm.cli.parse import parse, published
 from lantm.cli.solve import worked
 from lantm.errors import LantmError
@@ -127,7 +127,7 @@ class VerifyingDisplay(Display):
 
 def _show(machines: Trained, chosen: Arguments, found: Verification) -> None:
     console = Console()
-    console.print(_table(f"{machines.name} on {machines.source.name}, length {found.length:,}", found))
+    show(console, _table(f"{machines.name} on {machines.source.name}, length {found.length:,}", found))
     total = found.total
     if not found.complete:
         say(console, f"interrupted after {total.problems:,} problems", "yellow")

@@ -88,7 +88,13 @@ def main(arguments: list[str]) -> int:
             print(f"left out to limit the size: {', '.join(play.left_out)}")
         return _write(chosen, play.page, chosen.out or pathlib.Path("play.html"), play.shown)
     assert chosen.run is not None
-    sources = [open_trained(name, chosen.data, chosen.trust) for name in (chosen.run, chosen.other) if name is not None]
+    sources = [open_trained(chosen.run, chosen.data, chosen.trust)]
+    if chosen.other is not None:
+        try:
+            sources.append(open_trained(chosen.other, chosen.data, chosen.trust))
+        except LantmError as error:  # lantm solve takes its problem in this place
+            problem = "" if pathlib.Path(chosen.other).exists() else "; a problem of yours goes behind --input"
+            raise LantmError(f"{error}{problem}") from error
     groups = [_machines(source, chosen, named=len(sources) > 1) for source in sources]
     machines = [machine for group in groups for machine in group]
     second = len(groups[0]) if len(groups) > 1 else 1

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lantm.cli.opening import open_trained
-from lantm.cli.output import print_json, working
+from lantm.cli.output import print_json, show, working
 from lantm.cli.parse import parse
 from lantm.cli.printable import printable
 from lantm.errors import LantmError
@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
     if chosen.json:
         print_json([{"name": machine.name, **machine.notes} for machine in machines])
     else:
-        Console().print(_table(machines))
+        show(Console(), _table(machines))
     return 0
 
 
@@ -113,7 +113,7 @@ def _table(machines: list[Trained]) -> Table:
         "machines of the zoo, on fresh problems",
         "coarse/fine: percent of whole answers and of single symbols right; of texts, perplexities",
     )
-    table.add_column("name", overflow="fold")
+    table.add_column("name", overflow="fold", min_width=10)
     for name in ("recipe", *scales):
         table.add_column(name, no_wrap=True)
     for machine in machines:

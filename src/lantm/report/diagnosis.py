@@ -160,7 +160,7 @@ def _gates(recording: Recording) -> list[str]:
             if (worst if shut else 1 - worst) > LEAK:
                 state = f"open by {_percent(usual)} (median), {_percent(float(values.max()))} at most"
                 if not shut:
-                    state = f"open by only {_percent(usual)} (median), {_percent(float(values.min()))} at least"
+                    state = f"open by {_percent(usual)} (median), {_percent(float(values.min()))} at least"
                 leaks.append(f"The {who} {kind} gate leaks {phase}: it is {state}.")
     return leaks or [f"No gate leaks: all are within {_percent(LEAK)} of shut or open when it counts."]
 

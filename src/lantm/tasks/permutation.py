@@ -49,7 +49,7 @@ class SequenceTask(SizedTask):
         characters = self.alphabet[: self.data_symbols]
         for character in text:
             if character not in characters:
-                raise LantmError(f"{self.name} has no symbol for {character!r}: use only the characters {characters!r}")
+                raise LantmError(f"{self.name} has no symbol for {character!r}: use only the characters “{characters}”")
         return [characters.index(character) for character in text]
 
     @final

@@ -233,7 +233,7 @@ def _lay_out(
             input_size = _size(symbols, input_size)
         beyond = NOTHING if task.sizes_vary else 0
         symbols = jnp.where(jnp.arange(symbols.size) < input_size, symbols, beyond)
-        output = task.output(symbols, length)
+        output = _row(task.output(symbols, length), task.name)
         if task.sizes_vary:
             output_size = _size(output, output_size)
         placed = task.place(symbols, input_size, output, output_size, capacity)
@@ -256,6 +256,19 @@ def _lay_out(
 
 
 _compiled_lay_out = jax.jit(_lay_out, static_argnums=(0, 3, 4))
+
+
+def _row(output: object, name: str) -> Int[Array, " output"]:
+    """The output of a task, if it is a row of symbols; JAX would flatten a matrix, and report a list from elsewhere."""
+    if not isinstance(output, Array | np.ndarray):
+        what = f"a {type(output).__name__}"
+    elif output.ndim != 1:
+        what = f"an array of the shape {output.shape}"
+    elif not jnp.issubdtype(output.dtype, jnp.integer):
+        what = f"an array of {output.dtype}"
+    else:
+        return jnp.asarray(output)
+    raise LantmError(f"the output of the task {name} is {what}: return a row of symbols, as jnp.stack makes of a list")
 
 
 def _size(symbols: Int[Array, " room"], most: Int[Array, ""]) -> Int[Array, ""]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, meant
 from lantm.evaluation.budget import model_shapes
 from lantm.machine import Config, LantmConfig, Model
 from lantm.tasks import Source, Text
@@ -45,7 +45,7 @@ def switched(machines: Trained, **switches: Any) -> Trained:
         raise LantmError(f"{machines.name} is not a Lie access machine: it has no switches")
     for name in switches:
         if not hasattr(before, name):
-            raise LantmError(f"there is no switch {name!r}: known are {', '.join(vars(before))}")
+            raise LantmError(f"there is no switch {name!r}: {meant(name, vars(before))}")
     machine = dataclasses.replace(before, **switches)
     weights = _fitted(alone, machine, alone.source.vocabulary, "change switches that leave the weights as they are")
     trained_with = {name: getattr(before, name) for name in switches} | alone.trained.get("switches", {})

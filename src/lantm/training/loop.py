@@ -77,10 +77,12 @@ def train(
     stop: Callable[[], bool] = lambda: False,
     warn: Callable[[str], None] = lambda warning: None,
     initial: Model | None = None,
+    announce: Callable[[int, str], None] = lambda epoch, what: None,
 ) -> Result:
     """Trains every seed to the end, or until `stop` returns true; a run with a folder can be resumed.
 
-    All seeds start from the weights `initial` if given, otherwise each from its own random weights.
+    All seeds start from the weights `initial` if given, otherwise each from its own random weights. `announce` is
+    called with what else is done after an epoch, such as a test, which may take longer than the epoch.
 
     On a CPU, interrupting and resuming a run at any moment does not change the final weights: everything random is a
     function of seed, epoch and batch, and everything else is in the checkpoint.
@@ -89,7 +91,7 @@ def train(
     source = source or experiment.source()
     check_budget(experiment, source, None if folder is None else folder.path)
     with folder.locked() if folder else contextlib.nullcontext():
-        training = _Training(experiment, folder, source, watch, warn)
+        training = _Training(experiment, folder, source, watch, warn, announce)
         if resume and folder is not None:
             training.resume(folder)
         if initial is not None and not training.resumed:
@@ -113,9 +115,10 @@ class _Training:
         source: Source,
         watch: Callable[[Progress], None],
         warn: Callable[[str], None],
+        announce: Callable[[int, str], None],
     ):
         self._experiment, self._folder, self._source = experiment, folder, source
-        self._watch, self._warn = watch, warn
+        self._watch, self._warn, self._announce = watch, warn, announce
         self._origin = origin(experiment, source)
         self._recipe = experiment.recipe
         self._material = material = make_material(experiment, source)
@@ -187,6 +190,7 @@ class _Training:
         rows = epoch_rows(experiment, epoch, report)
         tested = epoch % recipe.test_every == 0 or epoch == recipe.epochs
         if tested:
+            self._announce(epoch, "testing")
             self._take_tests(epoch)
             rows += rows_of_tests(experiment, epoch, self._tests)
         if self._folder is None:
@@ -279,6 +283,7 @@ class _Training:
         complete = self.epoch >= recipe.epochs
         tests: dict[str, Measured] = {}
         if complete:
+            self._announce(self.epoch, "scoring the best weights")
             found = self._material.final(learners.best_model, learners.seed, final_draw(recipe))
             tests = {label: one.among(self._leading) for label, one in found.items()}
         rows = self._rows if self._folder is None else self._folder.metrics()

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, meant
 from lantm.machine import LantmConfig, LstmConfig
 from lantm.paper.presets.exact import exact_lengths, exact_machine, exact_recipe
 from lantm.paper.presets.peers import PEERS, peer
@@ -49,9 +49,9 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
     machine: LantmConfig | LstmConfig
     known = next((one for one in MODELS if one == model), None)
     if known is None:
-        raise LantmError(f"unknown model {model!r}: known are {', '.join(MODELS)}")
+        raise LantmError(f"unknown model {model!r}: {meant(str(model), MODELS)}")
     if recipe not in RECIPES:
-        raise LantmError(f"unknown recipe {recipe!r}: known are {', '.join(RECIPES)}")
+        raise LantmError(f"unknown recipe {recipe!r}: {meant(str(recipe), RECIPES)}")
     if known in PEERS:
         return Experiment(task, known, *peer(name, known, recipe), recipe_name=recipe)
     if name == "programs":

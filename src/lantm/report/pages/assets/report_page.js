@@ -88,7 +88,9 @@ function scoreTable(data) {
   return scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
 }
 
-const TWO_COLUMNS = matchMedia("(min-width: 740px) and (max-width: 1087px)"); // of the charts of learning, as in report.css
+// Of the charts of learning, as in report.css.
+const TWO_COLUMNS = matchMedia("(min-width: 740px) and (max-width: 1087px)");
+const THREE_COLUMNS = matchMedia("(min-width: 1088px)");
 // Where the letters of a wide chart would shrink.
 const NARROW = innerWidth < 480 ? { width: 320, height: 220 } : { width: 400, height: 250 };
 
@@ -122,26 +124,32 @@ function chartCard(title, note, chart) {
 }
 
 /** Of an odd number of charts in two columns the first is as wide as both; its letters keep their size. */
-function widthOfFirst(count) {
-  return TWO_COLUMNS.matches && count % 2 ? { width: Math.min(innerWidth, 1084) - 68, height: 250 } : NARROW;
+function sizeOfFirst(count) {
+  return TWO_COLUMNS.matches && count % 2 ? { width: Math.min(innerWidth, 1084) - 68, height: 250 } : sizeOfOthers(count);
+}
+
+/** Four charts stand two by two, where others stand in threes. */
+function sizeOfOthers(count) {
+  return THREE_COLUMNS.matches && count === 4 ? {} : NARROW;
 }
 
 function learning(data) {
   const cards = [];
+  const count = Number(data.loss.epochs.length > 0) + data.tests.length;
   if (data.loss.epochs.length) {
     const series = seedSeries(data, data.loss.epochs, data.loss.loss);
-    const chart = lineChart({ series, x: { label: "epoch", whole: true }, y: { log: true }, ...widthOfFirst(1 + data.tests.length) });
+    const chart = lineChart({ series, x: { label: "epoch", whole: true }, y: { log: true }, ...sizeOfFirst(count) });
     const what = ofText(data) ? "text" : "problems";
     cards.push(chartCard("Loss", `of the training ${what}, on a logarithmic scale`, chart));
   }
   for (const test of data.tests) {
     if (test.perplexity) {
-      const chart = lineChart({ series: seedSeries(data, test.epochs, test.perplexity), x: { label: "epoch", whole: true }, y: { log: true }, ...NARROW });
+      const chart = lineChart({ series: seedSeries(data, test.epochs, test.perplexity), x: { label: "epoch", whole: true }, y: { log: true }, ...sizeOfOthers(count) });
       cards.push(chartCard(`Perplexity of ${test.scale}`, "on a logarithmic scale", chart));
       continue;
     }
     const series = seedSeries(data, test.epochs, test.coarse);
-    const chart = lineChart({ series, x: { label: "epoch", whole: true }, y: { low: 0, high: 100, unit: "%" }, ...NARROW });
+    const chart = lineChart({ series, x: { label: "epoch", whole: true }, y: { low: 0, high: 100, unit: "%" }, ...sizeOfOthers(count) });
     cards.push(chartCard(`Tests at ${test.scale}`, "whole answers that are right", chart));
   }
   return element("div", { class: "row-of-charts" }, ...cards);

@@ -96,8 +96,12 @@ class Timeline {
     }
     this.label(context, "read weights", 12, "ink");
     this.label(context, scene.weighed ? "of memory" : "not recorded", 27, "quiet");
-    this.label(context, "0", 42, "quiet");
-    if (scene.slots) this.label(context, String(scene.slots - 1), height - 10, "quiet");
+    // The first and the last memory, each beside its row.
+    context.font = `9px ${SANS}`;
+    context.textAlign = "right";
+    const within = (y) => clamp(y, 6, height - 6);
+    if (scene.slots) context.fillText("0", GUTTER - 3, within((0.5 / scene.slots) * height));
+    if (scene.slots > 1) context.fillText(String(scene.slots - 1), GUTTER - 3, within((1 - 0.5 / scene.slots) * height));
     if (focus.slot !== null) this.label(context, `memory ${focus.slot}`, height / 2, "write");
   }
 
