@@ -77,6 +77,7 @@ def test_what_it_says(text: str, trained) -> None:
     for problem in data["machines"][1]["problems"]:
         assert problem["why"][0].endswith("right.") == ("wrong" not in problem["why"][0])
     settings = {name: (value, changed) for group in data["settings"] for name, value, changed in group["settings"]}
+    assert "members" not in settings, "they are of packed sweeps"
     assert settings["cells"] == ("6", True)
     assert settings["geometry"] == ("translation", False)
     assert settings["lengths"] == ("2, 4", True)

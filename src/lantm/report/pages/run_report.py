@@ -205,8 +205,9 @@ def _settings(experiment: Experiment) -> list[dict[str, Any]]:
                 found.append([field.name.replace("_", " "), _shown(value), not usual])
         return found
 
+    elsewhere = ("machine", "recipe", "text") + (() if experiment.members else ("members",))
     return [
-        {"name": "experiment", "settings": listed(experiment, left_out=("machine", "recipe", "text"))},
+        {"name": "experiment", "settings": listed(experiment, left_out=elsewhere)},
         {"name": "machine", "settings": listed(experiment.machine)},
         {"name": "recipe", "settings": listed(experiment.recipe)},
     ]
