@@ -15,6 +15,7 @@ from jax import lax
 from jaxtyping import Array, Int
 
 from lantm.batch import Batch, side_by_side
+from lantm.compiling import quick_and_exact
 from lantm.devices import compiled_once, device_mesh, local_devices, on_cpu, place
 from lantm.evaluation.answer import Prediction, predict
 from lantm.evaluation.recording import one_problem
@@ -118,18 +119,21 @@ class _Some(NamedTuple):
 
 
 class _Program:
-    """One compiled program that draws and runs problems of any kind."""
+    """Compiled programs that draw and run problems of any kind."""
 
     def __init__(self, model: Model, task: Task, length: int, draw: int, problems: int):
-        """Compiles the program; `problems` is the total number of problems."""
+        """Compiles them; `problems` is the total number of problems."""
         size = batch_size(task.steps(length), _CPU if on_cpu() else _ACCELERATOR)
         devices = min(len(local_devices()), -(-problems // size))
         self._shape = devices, min(size, -(-problems // devices))
         self._kinds = {RANDOM: -1} | {kind: index for index, kind in enumerate(task.hard_kinds)}
         self._mesh = device_mesh(devices)
         self._model = jax.tree.map(jnp.asarray, model)
-        compiled = compiled_once(_run, self._mesh, task, length, draw)
-        self._run = compiled.lower(self._asked([RANDOM], [0]), self._model).compile()
+        asked = self._asked([RANDOM], [0])
+        # All kinds together are much to compile, and drawing them takes little of the time.
+        drawing = compiled_once(_drawn, self._mesh, task, length, draw).lower(asked)
+        self._draw = drawing.compile(quick_and_exact())
+        self._run = compiled_once(_run, self._mesh).lower(self._draw(asked), self._model).compile()
 
     def run(self, kinds: Sequence[str], problems: int) -> Iterator[_Some]:
         """Runs problems, cycling through these kinds."""
@@ -138,7 +142,7 @@ class _Program:
             numbers = list(range(first, min(first + at_once, problems)))
             chosen = [kinds[number % len(kinds)] for number in numbers]
             began = time.perf_counter()
-            ran: _Ran = self._run(self._asked(chosen, numbers), self._model)
+            ran: _Ran = self._run(self._draw(self._asked(chosen, numbers)), self._model)
             last: Any = ran.marks.right
             while not last.is_ready():  # lets Python handle Ctrl-C while waiting
                 time.sleep(0.01)
@@ -152,10 +156,11 @@ class _Program:
         return place(tuple(filled), self._mesh)
 
 
-def _run(
-    task: Task, length: int, draw: int, asked: tuple[Int[Array, " batch"], Int[Array, " batch"]], model: Model
-) -> _Ran:
-    batch = side_by_side(lax.map(lambda one: _draw(task, length, draw, *one), asked))
+def _drawn(task: Task, length: int, draw: int, asked: tuple[Int[Array, " batch"], Int[Array, " batch"]]) -> Batch:
+    return side_by_side(lax.map(lambda one: _draw(task, length, draw, *one), asked))
+
+
+def _run(batch: Batch, model: Model) -> _Ran:
     prediction = predict(model, batch)
     return _Ran(batch, prediction, mark(*prediction))
 
