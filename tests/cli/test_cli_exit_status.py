@@ -71,8 +71,11 @@ def test_an_output_without_our_characters(monkeypatch: pytest.MonkeyPatch) -> No
     assert main(["zoo"]) == 0
     assert b"machines of the zoo" in written.getvalue()
     monkeypatch.setattr("lantm.cli.HELP", "≥ {commands}")
-    assert main(["--help"]) == 0
-    assert b"? " in written.getvalue()
+    for errors in ("strict", "surrogateescape"):  # the latter in the C locale
+        written = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii", errors, write_through=True))
+        assert main(["--help"]) == 0
+        assert b"? " in written.getvalue()
 
 
 def test_an_output_that_is_closed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,8 @@ def prepare_output() -> None:
     if sys.stdout is None:
         raise LantmError(f"standard output is closed: send it to a file, or to {os.devnull}")
     for stream in (sys.stdout, sys.stderr):
-        if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+        # "surrogateescape" is the C locale's, and refuses characters too.
+        if getattr(stream, "errors", None) in ("strict", "surrogateescape") and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
