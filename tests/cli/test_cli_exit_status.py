@@ -59,6 +59,15 @@ def test_modules_that_leave(lantm, own) -> None:
 
 def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lantm.cli.info.main", lambda words: 1 // 0)
+def test_a_module_whose_threads_go_on(own) -> None:
+    """Python would wait for them at its end."""
+    own("lingering", "import threading\nthreading.Thread(target=threading.Event().wait).start()")
+    command = [sys.executable, "-m", "lantm", "info", "lingering:Task"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("lantm: module 'lingering' has no 'Task'")
+
+
     with pytest.raises(ZeroDivisionError):
         main(["info"])
     with pytest.raises(ZeroDivisionError):

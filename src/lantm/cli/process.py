@@ -5,6 +5,8 @@ import contextlib
 import gc
 import importlib
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -100,6 +102,18 @@ def run_and_exit() -> None:
     atexit.register(end)  # handlers run in reverse order, so this is the last
     with ended_soon() as interrupted:
         status = run()
-    if interrupted():  # a computation may still be running on the device
+    if interrupted() or _threads_remain():  # a computation may still be running on the device
         leave(status)
     sys.exit(status)
+
+
+def _threads_remain() -> bool:
+    """Whether threads go on for which Python would wait: those that a user's module started, or that compile a program.
+
+    They have a second to end.
+    """
+    limit = time.monotonic() + 1
+    others = [one for one in threading.enumerate() if not one.daemon and one is not threading.current_thread()]
+    for one in others:
+        one.join(max(0, limit - time.monotonic()))
+    return any(one.is_alive() for one in others)
