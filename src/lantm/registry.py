@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from lantm.errors import LantmError, meant
+from lantm.errors import LantmError, meant, reason
 
 T = TypeVar("T")
 
@@ -144,9 +144,10 @@ class Registry(Generic[T]):
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # user code may raise anything
+            kind, why = type(error).__name__, reason(error)
             raise LantmError(
-                f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
-                "on Python's path and in the current folder"
+                f"cannot import the {self.kind} {name!r}: {kind}{f': {why}' if why != kind else ''}; modules are "
+                "searched for on Python's path and in the current folder"
             ) from error
         MODULES.add(module.__name__)
         found = getattr(module, attribute, None)

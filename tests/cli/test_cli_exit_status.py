@@ -43,9 +43,11 @@ def test_modules_that_leave(lantm, own) -> None:
     own("generating", "raise GeneratorExit")
     own("odd", "class Odd(BaseException): pass\nraise Odd('one')")
     own("leaves", LEAVES)
+    own("mute", "class Mute(Exception):\n    def __str__(self): raise ValueError\nraise Mute")
     for name, said in (
         ("leaving:Task", "lantm: cannot import the task 'leaving:Task': SystemExit: 0"),
-        ("generating:Task", "lantm: cannot import the task 'generating:Task': GeneratorExit: "),
+        ("generating:Task", "lantm: cannot import the task 'generating:Task': GeneratorExit; "),
+        ("mute:Task", "lantm: cannot import the task 'mute:Task': Mute; modules are searched for"),
         ("odd:Task", "lantm: cannot import the task 'odd:Task': Odd: one"),
         ("leaves:AtOnce", r"leaves.py, line 5, raised SystemExit: 0"),
         ("leaves:Later", r"leaves.py, line 8, raised ZeroDivisionError: integer division or modulo by zero"),
@@ -57,8 +59,6 @@ def test_modules_that_leave(lantm, own) -> None:
         assert ended.out == ""
 
 
-def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lantm.cli.info.main", lambda words: 1 // 0)
 def test_a_module_whose_threads_go_on(own) -> None:
     """Python would wait for them at its end."""
     own("lingering", "import threading\nthreading.Thread(target=threading.Event().wait).start()")
@@ -68,6 +68,8 @@ def test_a_module_whose_threads_go_on(own) -> None:
     assert ended.stderr.startswith("lantm: module 'lingering' has no 'Task'")
 
 
+def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lantm.cli.info.main", lambda words: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         main(["info"])
     with pytest.raises(ZeroDivisionError):

@@ -9,7 +9,7 @@ import sys
 import traceback
 
 from lantm.cli.printable import printable
-from lantm.errors import LantmError
+from lantm.errors import LantmError, reason
 from lantm.registry import MODULES
 
 USAGE, INTERRUPTED, CLOSED = 2, 130, 141  # 130 and 141 as in shells
@@ -47,11 +47,11 @@ def status_after(error: BaseException) -> int:
         return _say(str(error))
     if (place := _users_code(error)) is not None:
         kind = type(error).__name__
-        said = _HINTS.get(kind, str(error))
-        return _say(f"{place} raised {kind}" + (f": {said}" if said else ""))
+        said = _HINTS.get(kind, reason(error))
+        return _say(f"{place} raised {kind}" + (f": {said}" if said != kind else ""))
     if isinstance(error, OSError):  # such as a full disk or missing permissions
         return _say(str(error))
-    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in reason(error):
         return _say("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
     if "JAX_PLATFORMS" in os.environ and not _has_devices():
         platforms = os.environ["JAX_PLATFORMS"]
