@@ -14,6 +14,7 @@ from typing import Any
 from lantm import cli
 from lantm.cli.exit_status import prepare_output, status_after
 from lantm.cli.heartbeat import never_silent
+from lantm.cli.printable import printable
 from lantm.errors import LantmError, LantmWarning, meant
 from lantm.interrupt import ended_at_once, ended_soon, leave, raised
 
@@ -76,7 +77,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
         def shown(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:
             if issubclass(category, LantmWarning):
-                print(f"lantm: warning: {message}", file=sys.stderr)
+                print(printable(f"lantm: warning: {message}"), file=sys.stderr)
             else:
                 show(message, category, *others, **more)
 
