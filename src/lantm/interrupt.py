@@ -164,9 +164,12 @@ def _end() -> None:
             with contextlib.suppress(Exception):  # the process ends even if saving fails, as with a full disk
                 save()
         with contextlib.suppress(OSError, ValueError):
-            if sys.stderr.isatty():
-                sys.stderr.write("\x1b[?25h")  # shows the cursor, which a progress bar hides
-            sys.stderr.write(f"lantm: interrupted{'; ' if _ending.afterwards else ''}{_ending.afterwards}\n")
+            # Not `sys.stderr`: a live display takes what is written to that, and draws itself again below it.
+            stream = sys.__stderr__ or sys.stderr
+            if stream.isatty():
+                stream.write("\r\x1b[2K\x1b[?25h")  # clears the live line, and shows the cursor, which it hides
+            stream.write(f"lantm: interrupted{'; ' if _ending.afterwards else ''}{_ending.afterwards}\n")
+            stream.flush()
         leave(_STATUS)
 
 
