@@ -137,6 +137,10 @@ class Registry(Generic[T]):
 
     def _make_from_module(self, name: str, options: dict[str, Any]) -> T:
         module_name, _, attribute = name.partition(":")
+        if "" in _module_of(module_name).split("."):
+            raise LantmError(
+                f"cannot import the {self.kind} {name!r}: name a module, or a file in the current folder or below it"
+            )
         if os.getcwd() not in sys.path:  # `python -m` adds it too
             sys.path.insert(0, os.getcwd())
         try:
