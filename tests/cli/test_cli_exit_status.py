@@ -166,14 +166,15 @@ def test_a_training_whose_reader_goes_away_is_saved(
 
 
 @pytest.mark.skipif(not on_cpu(), reason="there is such a device")
-def test_a_device_that_there_is_not() -> None:
+@pytest.mark.parametrize("name", ["JAX_PLATFORMS", "JAX_PLATFORM_NAME"])
+def test_a_device_that_there_is_not(name: str) -> None:
     """JAX fails an assertion of its own."""
     ended = subprocess.run(
         [sys.executable, "-m", "lantm", "solve", "copy", "hello"],
-        capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cuda"}, timeout=120,
+        capture_output=True, text=True, env={**os.environ, name: "cuda"}, timeout=120,
     )  # fmt: skip
     assert ended.returncode == 2
-    assert ended.stderr.startswith("lantm: JAX cannot use JAX_PLATFORMS=cuda here: unset it")
+    assert ended.stderr.startswith(f"lantm: JAX cannot use {name}=cuda here: unset it")
     assert "Traceback" not in ended.stderr
 
 

@@ -53,14 +53,18 @@ def status_after(error: BaseException) -> int:
         return _say(str(error))
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in reason(error):
         return _say("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
-    if "JAX_PLATFORMS" in os.environ and not _has_devices():
-        platforms = os.environ["JAX_PLATFORMS"]
-        return _say(f"JAX cannot use JAX_PLATFORMS={platforms} here: unset it, or install JAX for it; lantm doctor")
+    for name in _PLATFORMS:
+        if name in os.environ and not _has_devices():
+            said = f"{name}={os.environ[name]}"
+            return _say(f"JAX cannot use {said} here: unset it, or install JAX for it; lantm doctor")
     raise error
 
 
+_PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")  # the second is JAX's older name
+
+
 def _has_devices() -> bool:
-    """Whether JAX finds the devices of JAX_PLATFORMS; if not, it raises an unspecific error."""
+    """Whether JAX finds the devices of these variables; if not, it raises an unspecific error."""
     import jax
 
     try:
