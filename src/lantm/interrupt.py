@@ -106,12 +106,19 @@ def ended_soon() -> Iterator[Callable[[], bool]]:
         if not ended.wait(grace):
             _end()
 
+    def lost(unraisable: "sys.UnraisableHookArgs") -> None:
+        """A KeyboardInterrupt in a destructor or a callback of the collector gets no further: `end_after` ends it."""
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            shown(unraisable)
+
     before = signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+    shown, sys.unraisablehook = sys.unraisablehook, lost
     threading.Thread(target=listen, daemon=True).start()
     try:
         yield came.is_set
     finally:
         ended.set()
+        sys.unraisablehook = shown
         signal.set_wakeup_fd(before)
         os.close(tell)
 
