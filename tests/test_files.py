@@ -16,6 +16,7 @@ from lantm import files
 from lantm.errors import LantmError
 from lantm.files import (
     check_file,
+    check_folder,
     check_links,
     destination,
     file_name,
@@ -85,6 +86,20 @@ def test_a_folder_that_cannot_be_made(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(LantmError, match="cannot write"):
         write_whole(tmp_path / "file" / "folder" / "other", b"data")
+
+
+def test_a_folder_that_is_not_writable(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a disk that is read-only: this is known before there is anything to write."""
+    monkeypatch.setattr(files.os, "access", lambda path, mode: path != tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "link", tmp_path / "new" / "folder" / "file"):
+        with pytest.raises(LantmError, match=f"cannot write {path}: the folder {tmp_path} is not writable"):
+            destination(path)
+    for path in (tmp_path, tmp_path / "new" / "folder"):
+        with pytest.raises(LantmError, match=f"cannot write {path}: the folder {tmp_path} is not writable"):
+            check_folder(path)
+    assert destination(tmp_path.parent / "file") == tmp_path.parent / "file"
 
 
 # JSON.

@@ -1,5 +1,8 @@
 """Ctrl-C and SIGTERM end a process of ours while its main thread is in the middle of native code, and save first."""
 
+import contextlib
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -55,6 +58,57 @@ def ended(number: signal.Signals, *command: str) -> tuple[int, str]:
 
 def test_a_process_that_is_stuck() -> None:
     assert ended(signal.SIGTERM, WAITING) == (130, "lantm: interrupted; run it again")
+
+
+def test_an_interruption_that_a_destructor_swallows() -> None:
+    """Python shows a traceback of it and goes on."""
+    code = f"""
+from lantm.interrupt import ended_soon, raised
+class Slow:
+    def __del__(self):
+        print("stuck", flush=True)
+        while True:
+            pass
+with ended_soon(), raised():
+    Slow()
+    {STUCK}
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "stuck\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (130, "lantm: interrupted\n")
+
+
+def test_the_last_line_of_a_terminal_is_that_of_the_end() -> None:
+    """And not the live line, which would stay there before the prompt of the shell."""
+    code = f"""
+from lantm.cli.output import working
+from lantm.interrupt import ended_soon, interruptible
+with ended_soon(), interruptible(), working("answering"):
+    {STUCK}
+"""
+    ours, its = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", code], stdin=its, stdout=its, stderr=its) as process:
+        os.close(its)
+        seen = b""
+        try:
+            while b"answering" not in seen:
+                seen += os.read(ours, 1024)
+            process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(OSError):  # as a terminal ends
+                while more := os.read(ours, 1024):
+                    seen += more
+        finally:
+            process.kill()
+            os.close(ours)
+    assert seen.endswith(b"lantm: interrupted\r\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

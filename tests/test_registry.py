@@ -141,6 +141,7 @@ def test_a_class_in_the_current_folder(here: pathlib.Path) -> None:
         ("lantm.tasks:", "has no ''"),
         (":Copy", "cannot import the task ':Copy'"),
         (".tasks:Copy", "cannot import the task '.tasks:Copy'"),
+        ("/home/mine.py:Copy", "name a module, or a file in the current folder or below it"),
         ("lantm.tasks:make_task", "is not a Task: derive it from that class"),
         ("lantm.tasks:Lengths", "is not a Task: derive it from that class"),
         ("lantm.tasks:Task", "cannot make the task 'lantm.tasks:Task': "),

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -235,3 +236,13 @@ def test_a_file_does_not_speak_to_the_terminal(lantm, stranger, trained, tmp_pat
         said = lantm(*command(words, path)) if words != "solve" else lantm("solve", path, "\x1b[31m")
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", said.out + said.err), words
         assert ("red[/nope]" in said.out) == (words != "solve")
+
+
+def test_nor_does_the_name_of_a_folder(lantm, trained, tmp_path: pathlib.Path) -> None:
+    """As of a run in somebody's archive, named by `lantm report runs/*`."""
+    run = shutil.copytree(trained.folder.path, tmp_path / "\x1b[31mred")
+    for words in ("report", "view", "video", "trace", "info", "eval --problems 4 --lengths 2"):
+        name, *flags = words.split()
+        said = lantm(name, run, *flags)
+        assert said.status == 0
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", said.out + said.err), words

@@ -212,3 +212,9 @@ def test_a_machine_that_an_older_version_wrote(tmp_path: pathlib.Path) -> None:
     found, notes = load(path, {"best_model": jax.tree.map(jnp.zeros_like, model)})
     assert eqx.tree_equal(found["best_model"], model)
     assert notes == {"epoch": 3}
+
+
+def test_a_file_in_single_precision_where_jax_computes_in_double(tmp_path: pathlib.Path) -> None:
+    save(tmp_path / "one.safetensors", {"a": np.zeros(2, np.float32)}, {})
+    with pytest.raises(LantmError, match="and JAX computes in double here: unset JAX_ENABLE_X64"):
+        load(tmp_path / "one.safetensors", {"a": jax.ShapeDtypeStruct((2,), np.float64)})

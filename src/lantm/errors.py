@@ -1,7 +1,8 @@
-"""`LantmError` for usage errors, the warning classes, and "did you mean" suggestions for unknown names."""
+"""`LantmError` for usage errors, the warning classes, messages of exceptions, and "did you mean" suggestions."""
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class LantmError(Exception):
@@ -21,6 +22,27 @@ class DamageWarning(LantmWarning):
 
 class SlowerWarning(LantmWarning):
     """A request runs, but not by the fastest implementation."""
+
+
+@contextlib.contextmanager
+def concerning(subject: object) -> Iterator[None]:
+    """While entered, the messages of `LantmError` begin with their subject, such as the file that is read."""
+    try:
+        yield
+    except LantmError as error:
+        raise LantmError(f"{subject}: {error}") from error
+
+
+def reason(error: BaseException) -> str:
+    """The message of an exception in one line, or the name of its class: a user's class may fail to give a message.
+
+    >>> reason(ValueError("one\\ntwo")), reason(KeyError())
+    ('one two', 'KeyError')
+    """
+    try:
+        return " ".join(str(error).split()) or type(error).__name__
+    except Exception:
+        return type(error).__name__
 
 
 def meant(name: str, known: Iterable[str], also: Iterable[str] = ()) -> str:

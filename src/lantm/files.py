@@ -31,16 +31,18 @@ _KINDS = (
 def destination(path: pathlib.Path) -> pathlib.Path:
     """The file to write for a path: the path itself, or the target of a symbolic link.
 
-    Raises a `LantmError` if something other than a regular file is there.
+    Raises a `LantmError` if something other than a regular file is there, or if its folder cannot be written to.
     """
     try:
         if path.is_symlink():
             target = pathlib.Path(os.path.realpath(path))
             if not target.is_file():
                 raise LantmError(f"cannot write {path}: it is a link, but not to a file; give the name of a file")
+            _check_writable(path, target.parent)
             return target
+        _check_writable(path, path.parent)
         mode = path.lstat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return path
     except (OSError, ValueError) as error:
         raise LantmError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
@@ -50,18 +52,32 @@ def destination(path: pathlib.Path) -> pathlib.Path:
 
 
 def check_folder(path: pathlib.Path) -> None:
-    """Raises a `LantmError` if the path exists and is not a folder."""
+    """Raises a `LantmError` if the path exists and is not a folder, or cannot be written to or created."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         if path.is_symlink():
             raise LantmError(f"cannot write into {path}: it is a broken link") from None
+        _check_writable(path, path.parent)
         return
     except (OSError, ValueError) as error:
         raise LantmError(f"cannot write into {path}: {getattr(error, 'strerror', None) or error}") from error
     if not stat.S_ISDIR(mode):
         kind = "a file" if stat.S_ISREG(mode) else _kind(mode)
         raise LantmError(f"cannot write into {path}: it is {kind}; give the name of a folder")
+    _check_writable(path, path)
+
+
+def _check_writable(path: pathlib.Path, folder: pathlib.Path) -> None:
+    """Raises a `LantmError` unless the folder, or the nearest of its parents that exists, can be written to.
+
+    The system would say so too, but only after the work whose result is to be written.
+    """
+    folder = next((one for one in (folder, *folder.parents) if os.path.lexists(one)), folder)
+    if not folder.is_dir():
+        raise LantmError(f"cannot write {path}: {folder} is not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise LantmError(f"cannot write {path}: the folder {folder} is not writable")
 
 
 def check_links(folder: pathlib.Path) -> None:

@@ -106,12 +106,19 @@ def ended_soon() -> Iterator[Callable[[], bool]]:
         if not ended.wait(grace):
             _end()
 
+    def lost(unraisable: "sys.UnraisableHookArgs") -> None:
+        """A KeyboardInterrupt in a destructor or a callback of the collector gets no further: `end_after` ends it."""
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            shown(unraisable)
+
     before = signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+    shown, sys.unraisablehook = sys.unraisablehook, lost
     threading.Thread(target=listen, daemon=True).start()
     try:
         yield came.is_set
     finally:
         ended.set()
+        sys.unraisablehook = shown
         signal.set_wakeup_fd(before)
         os.close(tell)
 
@@ -164,9 +171,12 @@ def _end() -> None:
             with contextlib.suppress(Exception):  # the process ends even if saving fails, as with a full disk
                 save()
         with contextlib.suppress(OSError, ValueError):
-            if sys.stderr.isatty():
-                sys.stderr.write("\x1b[?25h")  # shows the cursor, which a progress bar hides
-            sys.stderr.write(f"lantm: interrupted{'; ' if _ending.afterwards else ''}{_ending.afterwards}\n")
+            # Not `sys.stderr`: a live display takes what is written to that, and draws itself again below it.
+            stream = sys.__stderr__ or sys.stderr
+            if stream.isatty():
+                stream.write("\r\x1b[2K\x1b[?25h")  # clears the live line, and shows the cursor, which it hides
+            stream.write(f"lantm: interrupted{'; ' if _ending.afterwards else ''}{_ending.afterwards}\n")
+            stream.flush()
         leave(_STATUS)
 
 

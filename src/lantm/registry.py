@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from lantm.errors import LantmError, meant
+from lantm.errors import LantmError, meant, reason
 
 T = TypeVar("T")
 
@@ -137,6 +137,10 @@ class Registry(Generic[T]):
 
     def _make_from_module(self, name: str, options: dict[str, Any]) -> T:
         module_name, _, attribute = name.partition(":")
+        if "" in _module_of(module_name).split("."):
+            raise LantmError(
+                f"cannot import the {self.kind} {name!r}: name a module, or a file in the current folder or below it"
+            )
         if os.getcwd() not in sys.path:  # `python -m` adds it too
             sys.path.insert(0, os.getcwd())
         try:
@@ -147,9 +151,10 @@ class Registry(Generic[T]):
             absent = isinstance(error, ModuleNotFoundError) and error.name == _module_of(module_name)
             if absent and module_name.endswith(".py"):
                 raise LantmError(f"there is no file {module_name!r} in the current folder") from error
+            kind, why = type(error).__name__, reason(error)
             raise LantmError(
-                f"cannot import the {self.kind} {name!r}: {type(error).__name__}: {error}; modules are searched for "
-                "on Python's path and in the current folder"
+                f"cannot import the {self.kind} {name!r}: {kind}{f': {why}' if why != kind else ''}; modules are "
+                "searched for on Python's path and in the current folder"
             ) from error
         MODULES.add(module.__name__)
         found = getattr(module, attribute, None)

@@ -68,6 +68,8 @@ def load(path: pathlib.Path, like: Any) -> tuple[Any, dict[str, Any]]:
         arrays = {name: file.get_tensor(name) for name in shapes}
         notes = _notes(sorted(arrays.items()), metadata, path)
     arrays = _renamed(arrays, names)
+    if any(leaf.dtype == np.float64 and arrays[name].dtype == np.float32 for name, leaf in expected.items()):
+        raise LantmError(f"{path} is in single precision, and JAX computes in double here: unset JAX_ENABLE_X64")
     _compare({name: leaf.dtype for name, leaf in expected.items()}, {n: a.dtype for n, a in arrays.items()}, path)
 
     def take(place: Any, leaf: Any) -> Any:

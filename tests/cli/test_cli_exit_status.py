@@ -43,9 +43,11 @@ def test_modules_that_leave(lantm, own) -> None:
     own("generating", "raise GeneratorExit")
     own("odd", "class Odd(BaseException): pass\nraise Odd('one')")
     own("leaves", LEAVES)
+    own("mute", "class Mute(Exception):\n    def __str__(self): raise ValueError\nraise Mute")
     for name, said in (
         ("leaving:Task", "lantm: cannot import the task 'leaving:Task': SystemExit: 0"),
-        ("generating:Task", "lantm: cannot import the task 'generating:Task': GeneratorExit: "),
+        ("generating:Task", "lantm: cannot import the task 'generating:Task': GeneratorExit; "),
+        ("mute:Task", "lantm: cannot import the task 'mute:Task': Mute; modules are searched for"),
         ("odd:Task", "lantm: cannot import the task 'odd:Task': Odd: one"),
         ("leaves:AtOnce", r"leaves.py, line 5, raised SystemExit: 0"),
         ("leaves:Later", r"leaves.py, line 8, raised ZeroDivisionError: integer division or modulo by zero"),
@@ -55,6 +57,15 @@ def test_modules_that_leave(lantm, own) -> None:
         assert said in ended.err
         assert ended.err.count("\n") == 1
         assert ended.out == ""
+
+
+def test_a_module_whose_threads_go_on(own) -> None:
+    """Python would wait for them at its end."""
+    own("lingering", "import threading\nthreading.Thread(target=threading.Event().wait).start()")
+    command = [sys.executable, "-m", "lantm", "info", "lingering:Task"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("lantm: module 'lingering' has no 'Task'")
 
 
 def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,8 +82,11 @@ def test_an_output_without_our_characters(monkeypatch: pytest.MonkeyPatch) -> No
     assert main(["zoo"]) == 0
     assert b"machines of the zoo" in written.getvalue()
     monkeypatch.setattr("lantm.cli.HELP", "≥ {commands}")
-    assert main(["--help"]) == 0
-    assert b"? " in written.getvalue()
+    for errors in ("strict", "surrogateescape"):  # the latter in the C locale
+        written = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii", errors, write_through=True))
+        assert main(["--help"]) == 0
+        assert b"? " in written.getvalue()
 
 
 def test_an_output_that_is_closed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,14 +166,15 @@ def test_a_training_whose_reader_goes_away_is_saved(
 
 
 @pytest.mark.skipif(not on_cpu(), reason="there is such a device")
-def test_a_device_that_there_is_not() -> None:
+@pytest.mark.parametrize("name", ["JAX_PLATFORMS", "JAX_PLATFORM_NAME"])
+def test_a_device_that_there_is_not(name: str) -> None:
     """JAX fails an assertion of its own."""
     ended = subprocess.run(
         [sys.executable, "-m", "lantm", "solve", "copy", "hello"],
-        capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cuda"}, timeout=120,
+        capture_output=True, text=True, env={**os.environ, name: "cuda"}, timeout=120,
     )  # fmt: skip
     assert ended.returncode == 2
-    assert ended.stderr.startswith("lantm: JAX cannot use JAX_PLATFORMS=cuda here: unset it")
+    assert ended.stderr.startswith(f"lantm: JAX cannot use {name}=cuda here: unset it")
     assert "Traceback" not in ended.stderr
 
 

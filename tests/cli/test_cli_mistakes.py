@@ -224,6 +224,8 @@ def test_what_is_no_file_is_not_replaced(refused, tmp_path: pathlib.Path, words:
     os.mkfifo(tmp_path / "pipe")
     assert "cannot write" in (said := refused(*words.split(), tmp_path / "pipe"))
     assert "it is a pipe; give the name of a file" in said
+    (tmp_path / "file").touch()
+    assert f"{tmp_path / 'file'} is not a folder" in refused(*words.split(), tmp_path / "file" / "new" / "result")
 
 
 def test_figures_go_into_a_folder(refused, tmp_path: pathlib.Path) -> None:

@@ -9,7 +9,7 @@ import sys
 import hand_made
 import pytest
 
-from lantm.evaluation import Part
+from lantm.evaluation import Part, Verification
 from lantm.machine import Lantm
 from lantm.randomness import VERIFY, seed_key
 from lantm.tasks import make_task
@@ -129,6 +129,12 @@ def test_interrupted(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
     assert said.status == 130
     assert "interrupted after 32 problems" in said.out
     assert "all 32 answers are right" in said.out
+    monkeypatch.setattr(Trained, "verify", lambda *asked, **more: Verification(5, 1, Part({}), None, None, False))
+    said = lantm("verify", saved(hand_made.exact(), tmp_path), "--length", 5, "--problems", 40)
+    assert said.status == 130
+    assert "interrupted after 0 problems" in said.out
+    assert "right:" not in said.out
+    assert "answers are right" not in said.out
 
 
 @pytest.mark.parametrize(

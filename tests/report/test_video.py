@@ -1,6 +1,7 @@
 """Videos: as many frames as epochs, each with what was recorded."""
 
 import dataclasses
+import os
 import pathlib
 import subprocess
 import sys
@@ -154,6 +155,15 @@ def test_figures_need_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(LantmError, match="pip install matplotlib"), style():
         pass
+
+
+def test_a_setting_that_matplotlib_refuses() -> None:
+    """It reads the variable when it is imported."""
+    command = [sys.executable, "-c", "from lantm.report.figures.canvas import style\nwith style(): pass"]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "nonsense"}, check=False
+    )
+    assert "LantmError: matplotlib refuses its settings, such as MPLBACKEND" in ended.stderr
 
 
 def test_the_camera_is_steady_and_cuts_nothing_off() -> None:

@@ -78,7 +78,8 @@ def test_notes_that_are_no_notes(shelf: pathlib.Path) -> None:
     for notes, complaint in (
         ([], "not a JSON object"),
         ({}, "not a machine file"),
-        ({"experiment": 1}, "experiment is 1, which is not a JSON object"),
+        ({"experiment": 1}, f"{path}: notes.experiment is 1, which is not a JSON object"),
+        ({"experiment": {}}, f"{path}: machine is not a JSON object"),
     ):
         inspect.unwrap(weight_files.save)(path, {"a": jnp.zeros(3)}, notes)  # type: ignore[arg-type]  # unchecked
         with pytest.raises(LantmError, match=complaint):

@@ -4,8 +4,11 @@ import pathlib
 import struct
 from collections.abc import Iterator
 
+import pytest
 from tensorboardX.proto.event_pb2 import Event
 
+from lantm.errors import LantmError
+from lantm.training import events as events_module
 from lantm.training.events import EventFiles
 
 
@@ -40,15 +43,25 @@ def test_the_metrics_of_a_run(trained) -> None:
 
 
 def test_a_number_that_there_is_not_is_left_out(tmp_path: pathlib.Path) -> None:
-    with EventFiles(tmp_path, 0) as files:
-        files.write([{"epoch": 1, "seed": 5, "loss": None, "rate": 0.5}])
+    EventFiles(tmp_path, 0).write([{"epoch": 1, "seed": 5, "loss": None, "rate": 0.5}])
     assert scalars(tmp_path / "seed-5") == {("train/rate", 1): 0.5}
 
 
 def test_a_resumed_run_hides_what_came_after_its_checkpoint(tmp_path: pathlib.Path) -> None:
-    with EventFiles(tmp_path, 0) as files:
-        files.write([{"epoch": epoch, "seed": 0, "loss": 1.0} for epoch in (1, 2, 3)])
-    with EventFiles(tmp_path, 2) as files:
-        files.write([{"epoch": 3, "seed": 0, "loss": 2.0}])
+    EventFiles(tmp_path, 0).write([{"epoch": epoch, "seed": 0, "loss": 1.0} for epoch in (1, 2, 3)])
+    EventFiles(tmp_path, 2).write([{"epoch": 3, "seed": 0, "loss": 2.0}])
     starts = [event.step for event in events(tmp_path / "seed-0") if event.session_log.status == 1]
     assert starts == [3], "TensorBoard drops what an earlier file has from this step on"
+
+
+def test_a_full_disk_is_said_at_once(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that writes later would end there, and the training would wait for it for ever."""
+
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    files = EventFiles(tmp_path, 0)
+    files.write([{"epoch": 1, "seed": 0, "loss": 1.0}])
+    monkeypatch.setattr(events_module, "open", full, raising=False)
+    with pytest.raises(LantmError, match=r"cannot write .*seed-0.*: No space left on device"):
+        files.write([{"epoch": 2, "seed": 0, "loss": 1.0}])

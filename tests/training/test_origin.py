@@ -10,7 +10,7 @@ import pytest
 
 from lantm import weight_files
 from lantm.errors import DamageWarning, LantmError
-from lantm.trained import load_file, load_run
+from lantm.trained import initial_weights, load_file, load_run
 from lantm.training import Experiment, RunFolder, load_learners
 from lantm.training.origin import check_origin, origin
 
@@ -96,6 +96,8 @@ def test_weights_that_are_not_finite_are_named(copy_of_run, trained, tmp_path: p
         run = load_run(folder)
     with pytest.raises(LantmError, match="the weights of seed 1 are not finite: save another seed"):
         run.save(tmp_path / "spoilt.safetensors", seed=1)
+    with pytest.raises(LantmError, match="weights that are not finite: start from another machine"):
+        initial_weights(run.seed(1), trained.experiment, run.source)
     file = trained.machines.save(tmp_path / "good.safetensors")
     arrays = {
         name: np.full_like(array, np.nan) for name, array in weight_files.safetensors.numpy.load_file(file).items()

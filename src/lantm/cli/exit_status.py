@@ -9,7 +9,7 @@ import sys
 import traceback
 
 from lantm.cli.printable import printable
-from lantm.errors import LantmError
+from lantm.errors import LantmError, reason
 from lantm.registry import MODULES
 
 USAGE, INTERRUPTED, CLOSED = 2, 130, 141  # 130 and 141 as in shells
@@ -26,7 +26,8 @@ def prepare_output() -> None:
     if sys.stdout is None:
         raise LantmError(f"standard output is closed: send it to a file, or to {os.devnull}")
     for stream in (sys.stdout, sys.stderr):
-        if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+        # "surrogateescape" is the C locale's, and refuses characters too.
+        if getattr(stream, "errors", None) in ("strict", "surrogateescape") and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
@@ -45,20 +46,24 @@ def status_after(error: BaseException) -> int:
     if isinstance(error, LantmError):
         return _say(str(error))
     if (place := _users_code(error)) is not None:
-        said = _said(error)
-        return _say(f"{place} raised {type(error).__name__}" + (f": {said}" if said else ""))
+        kind, said = type(error).__name__, _said(error)
+        return _say(f"{place} raised {kind}" + (f": {said}" if said != kind else ""))
     if isinstance(error, OSError):  # such as a full disk or missing permissions
         return _say(str(error))
-    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in reason(error):
         return _say("there is not enough memory for this: take fewer seeds, shorter lengths or smaller batches")
-    if "JAX_PLATFORMS" in os.environ and not _has_devices():
-        platforms = os.environ["JAX_PLATFORMS"]
-        return _say(f"JAX cannot use JAX_PLATFORMS={platforms} here: unset it, or install JAX for it; lantm doctor")
+    for name in _PLATFORMS:
+        if name in os.environ and not _has_devices():
+            said = f"{name}={os.environ[name]}"
+            return _say(f"JAX cannot use {said} here: unset it, or install JAX for it; lantm doctor")
     raise error
 
 
+_PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")  # the second is JAX's older name
+
+
 def _has_devices() -> bool:
-    """Whether JAX finds the devices of JAX_PLATFORMS; if not, it raises an unspecific error."""
+    """Whether JAX finds the devices of these variables; if not, it raises an unspecific error."""
     import jax
 
     try:
@@ -83,7 +88,7 @@ _HINTS = {
 
 def _said(error: BaseException) -> str:
     """What to do about an error in a user's code, or what the error says."""
-    said = str(error)
+    said = reason(error)
     if isinstance(error, IndexError) and said.startswith("Slice entries must be static"):  # symbols[:length]
         return _CHOOSE
     return _HINTS.get(type(error).__name__, said)

@@ -5,6 +5,8 @@ import contextlib
 import gc
 import importlib
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 from lantm import cli
 from lantm.cli.exit_status import prepare_output, status_after
 from lantm.cli.heartbeat import never_silent
+from lantm.cli.printable import printable
 from lantm.errors import LantmError, LantmWarning, meant
 from lantm.interrupt import ended_at_once, ended_soon, leave, raised
 
@@ -74,7 +77,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
         def shown(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:
             if issubclass(category, LantmWarning):
-                print(f"lantm: warning: {message}", file=sys.stderr)
+                print(printable(f"lantm: warning: {message}"), file=sys.stderr)
             else:
                 show(message, category, *others, **more)
 
@@ -100,6 +103,18 @@ def run_and_exit() -> None:
     atexit.register(end)  # handlers run in reverse order, so this is the last
     with ended_soon() as interrupted:
         status = run()
-    if interrupted():  # a computation may still be running on the device
+    if interrupted() or _threads_remain():  # a computation may still be running on the device
         leave(status)
     sys.exit(status)
+
+
+def _threads_remain() -> bool:
+    """Whether threads go on for which Python would wait: those that a user's module started, or that compile a program.
+
+    They have a second to end.
+    """
+    limit = time.monotonic() + 1
+    others = [one for one in threading.enumerate() if not one.daemon and one is not threading.current_thread()]
+    for one in others:
+        one.join(max(0, limit - time.monotonic()))
+    return any(one.is_alive() for one in others)

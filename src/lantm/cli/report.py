@@ -10,6 +10,7 @@ import tyro
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
+from lantm.cli.printable import printable
 from lantm.errors import LantmError
 from lantm.report.pages import write_report
 from lantm.trained import zoo
@@ -52,7 +53,7 @@ def main(arguments: list[str]) -> int:
     if chosen.json:
         print_json({"page": str(page), "bytes": size})
     else:
-        print(f"wrote {page} ({size / 1e6:.2f} MB): open it in a browser")
+        print(printable(f"wrote {page} ({size / 1e6:.2f} MB): open it in a browser"))
     if chosen.open:
         webbrowser.open(page.resolve().as_uri())
     return 0

@@ -12,6 +12,7 @@ from lantm.batch import Batch
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse, published
+from lantm.cli.printable import printable
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
 from lantm.evaluation.footprints import find, follow
@@ -130,7 +131,7 @@ def main(arguments: list[str]) -> int:
     if chosen.json:
         print_json(result | {"files": [str(path) for path in files]})
     else:
-        print("\n".join([*lines, *(f"  {path}" for path in files)]))
+        print(printable("\n".join([*lines, *(f"  {path}" for path in files)])))
     return 0
 
 

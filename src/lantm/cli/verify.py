@@ -132,7 +132,8 @@ def _show(machines: Trained, chosen: Arguments, found: Verification) -> None:
     if not found.complete:
         say(console, f"interrupted after {total.problems:,} problems", "yellow")
     if found.first_mistake is None:
-        say(console, f"all {total.problems:,} answers are right", "green")
+        if total.problems:  # else interrupted before the first answer
+            say(console, f"all {total.problems:,} answers are right", "green")
         return
     say(console, f"{total.problems - total.right:,} of {total.problems:,} answers are wrong", "red")
     mistake = found.first_mistake

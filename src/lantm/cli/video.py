@@ -13,6 +13,7 @@ from lantm.cli.heartbeat import doing
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
+from lantm.cli.printable import printable
 from lantm.errors import LantmError
 from lantm.files import check_links, destination
 from lantm.report.figures.canvas import style
@@ -78,7 +79,7 @@ def main(arguments: list[str]) -> int:
         result = {"file": str(path), "seed": seed, "frames": len(reel.epochs), "bytes": size}
         print_json(result)
     else:
-        print(f"wrote {path} ({size / 1e6:.2f} MB): {len(reel.epochs)} epochs of seed {seed}")
+        print(printable(f"wrote {path} ({size / 1e6:.2f} MB): {len(reel.epochs)} epochs of seed {seed}"))
     return 0
 
 

@@ -11,6 +11,7 @@ import tyro
 from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
+from lantm.cli.printable import printable
 from lantm.errors import LantmError
 from lantm.files import check_links, destination, utf8, write_whole
 from lantm.report.pages import play_page
@@ -117,7 +118,7 @@ def _write(chosen: Arguments, text: str, page: pathlib.Path, machines: Sequence[
         shown = [{"machine": one.name, "problems": [problem.name for problem in one.problems]} for one in machines]
         print_json({"page": str(page), "bytes": len(content), "machines": shown})
     else:
-        print(f"wrote {page} ({len(content) / 1e6:.2f} MB): open it in a browser")
+        print(printable(f"wrote {page} ({len(content) / 1e6:.2f} MB): open it in a browser"))
     if chosen.open:
         webbrowser.open(page.resolve().as_uri())
     return 0

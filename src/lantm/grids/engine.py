@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from lantm.devices import on_cpu
+from lantm.errors import reason
 from lantm.grids.folder import GridFolder
 from lantm.grids.job import Job, work
 from lantm.training import Progress
@@ -87,7 +88,6 @@ def attempt(job: Job, folder: GridFolder, tell: Tell, stop: Stop) -> Event:
     try:
         done = work(job, folder, watch, stop, warn)
     except Exception as error:  # one failed job must not end a long sweep
-        reason = " ".join(str(error).split()) or type(error).__name__
-        folder.note_failure(job.run_name, reason)
-        return Event(job, "failed", at, reason)
+        folder.note_failure(job.run_name, why := reason(error))
+        return Event(job, "failed", at, why)
     return Event(job, "done" if done else "stopped", at)

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from lantm import weight_files
-from lantm.errors import DamageWarning, LantmError, meant
+from lantm.errors import DamageWarning, LantmError, concerning, meant
 from lantm.evaluation.budget import model_shapes
 from lantm.files import check_file
 from lantm.machine import Model
@@ -83,7 +83,8 @@ def load_file(path: pathlib.Path, data: pathlib.Path | None = None, trust: Trust
         check_file(path, LARGEST_FILE)
     stored = weight_files.read_notes(path)
     notes = _read_notes(stored, path)
-    experiment = Experiment.from_json(notes.experiment, trust)
+    with concerning(path):
+        experiment = Experiment.from_json(notes.experiment, trust)
     source = _source_of_file(experiment, notes.words, data)
     model, _ = weight_files.load(path, model_shapes(experiment.machine, source.vocabulary))
     weights: Model = jax.tree.map(lambda weights: np.asarray(weights)[None], model)  # NumPy needs no compilation
@@ -120,10 +121,10 @@ def _read_notes(stored: dict[str, Any], path: pathlib.Path) -> Notes:
     """The notes of a machine, checked."""
     if "experiment" not in stored or "source" in stored:
         raise LantmError(f"{path} is not a machine file: for a checkpoint, give the run folder it is in")
-    notes = make_record(Notes, stored, f"the notes of {path}", others=True)
-    read_provenance(notes.trained, f"trained, in the notes of {path},")
-    read_provenance(notes.scored, f"scored, in the notes of {path},")
-    read_rows(stored.get("scores", []), f"scores, in the notes of {path},")
+    notes = make_record(Notes, stored, f"{path}: notes", others=True)
+    read_provenance(notes.trained, f"{path}: notes.trained")
+    read_provenance(notes.scored, f"{path}: notes.scored")
+    read_rows(stored.get("scores", []), f"{path}: notes.scores")
     return notes
 
 

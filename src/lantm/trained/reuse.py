@@ -11,12 +11,15 @@ from lantm.machine import Config, LantmConfig, Model
 from lantm.tasks import Source, Text
 from lantm.trained.trained import Trained
 from lantm.training import Experiment, ModelName
+from lantm.training.origin import finite_weights
 from lantm.weight_files import named_shapes
 
 
 def initial_weights(origin: Trained, experiment: Experiment, source: Source) -> Model:
     """The weights of a trained machine (the best seed) as initial weights of another training; sizes must agree."""
     before = origin.source
+    if not finite_weights(origin.best.best_weights).all():
+        raise LantmError(f"{origin.name} has weights that are not finite: start from another machine")
     weights = _fitted(
         origin,
         experiment.machine,

@@ -96,10 +96,8 @@ def train(
             training.resume(folder)
         if initial is not None and not training.resumed:
             training.begin_with(initial)
-        with (
-            saved_at_the_end(training.save_last),
-            EventFiles(folder.path / "tensorboard" if folder else None, training.epoch) as events,
-        ):
+        events = EventFiles(folder.path / "tensorboard" if folder else None, training.epoch)
+        with saved_at_the_end(training.save_last):
             while training.epoch < experiment.recipe.epochs and not stop():
                 events.write(training.advance())
             return training.result()

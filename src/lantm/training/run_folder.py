@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from lantm import weight_files
-from lantm.errors import LantmError
+from lantm.errors import LantmError, concerning
 from lantm.evaluation import Recording
 from lantm.files import check_file, check_folder, destination, leftovers, read_json_object, write_json, write_whole
 from lantm.locks import LOCK_FILES, locked
@@ -114,7 +114,9 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """The experiment of the run."""
-        return Experiment.from_json(read_json_object(self._experiment_file).get("experiment"), self.trust)
+        values = read_json_object(self._experiment_file).get("experiment")
+        with concerning(self._experiment_file):
+            return Experiment.from_json(values, self.trust)
 
     def provenance(self) -> dict[str, Any]:
         """The provenance of the run."""

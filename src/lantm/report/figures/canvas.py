@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, reason
 from lantm.files import write_whole
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def style() -> Iterator[None]:
         import matplotlib
     except ImportError as error:
         raise LantmError("figures need matplotlib: pip install matplotlib") from error
+    except ValueError as error:
+        raise LantmError(f"matplotlib refuses its settings, such as MPLBACKEND: {reason(error)}") from error
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
         # A symbol that the font lacks is drawn as a box.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")

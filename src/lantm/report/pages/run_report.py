@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, reason
 from lantm.evaluation import SOLVED, Draw, Scores, record
 from lantm.files import utf8, write_whole
 from lantm.randomness import EVALUATE
@@ -49,8 +49,7 @@ def try_report(trained: Trained, warn: Callable[[str], None]) -> pathlib.Path | 
     try:
         return write_report(trained)
     except (Exception, KeyboardInterrupt) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        warn(f"the report was not written ({reason}): lantm report {shlex.quote(trained.name)} tries again")
+        warn(f"the report was not written ({reason(error)}): lantm report {shlex.quote(trained.name)} tries again")
         return None
 
 
