@@ -1,5 +1,5 @@
-"""Safetensors files for checkpoints, machines and recordings: trees of arrays and notes, checked against a stored
-digest.
+"""The file format of checkpoints, machines and recordings (safetensors): trees of arrays and notes, with a digest that
+is checked.
 
 The digest covers the notes and all arrays. It is verified before anything in a file is used. Nothing is ever unpickled.
 """

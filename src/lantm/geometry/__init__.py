@@ -1,4 +1,4 @@
-"""Geometries: the key space and the group action that moves heads, one file per geometry.
+"""Geometries: the key space and the group action that moves heads, one file per geometry, registered in `__init__.py`.
 
 | name             | group acting on key space    | a head moves            | distances |
 | ---------------- | ---------------------------- | ----------------------- | --------- |

@@ -1,4 +1,5 @@
-"""Chooses the implementation of the recurrence: compiled kernels for GPU or CPU, JAX loops, or `lax.scan`.
+"""Chooses the implementation of the recurrence: compiled kernels, JAX loops or `lax.scan`; `SERVED` lists what kernels
+support.
 
 JAX's default device and default precision are read here while a function is traced. Both are part of the cache key of a
 compiled function, so JAX traces again when they change. An array committed to another than the default device is not

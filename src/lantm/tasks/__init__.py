@@ -1,4 +1,4 @@
-"""Tasks and texts: generated problems, and texts read piece by piece.
+"""Tasks and texts: generated problems, and texts read piece by piece; registered in `__init__.py`.
 
 >>> import jax
 >>> task = make_task("copy")

@@ -1,4 +1,4 @@
-"""`Recipe`: how to train: optimiser, learning-rate schedule (such as plateau), batches and tests."""
+"""`Recipe`: the settings of a training: optimiser, learning-rate schedule, batches and tests."""
 
 import dataclasses
 import math

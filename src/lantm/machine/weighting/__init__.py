@@ -1,4 +1,4 @@
-"""Weightings: read weights as a function of squared distances, one file per weighting.
+"""Weightings: read weights as a function of squared distances, one file per weighting, registered in `__init__.py`.
 
 | name        | read weight of a memory at squared distance d           | options              |
 | ----------- | ------------------------------------------------------- | -------------------- |
