@@ -62,8 +62,8 @@ class Arguments(Generic[Machine]):
     model: ModelName = "lantm-invnorm"
     """Model: one of the paper's three (docs/machine.md), or a peer for comparison (docs/peers.md)."""
     recipe: str = "paper"
-    """Recipe to start from: paper (the paper's settings), robust and exact (ours), tuned (for the LSTM and peers), demo
-    (short, for a laptop)."""
+    """Recipe to start from: paper (the paper's settings), robust and exact (ours), tuned (for the LSTM and peers),
+    second and second-small (the second paper's), demo (short, for a laptop)."""
     data: Annotated[pathlib.Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The folder of the text, for the task `text`; with --resume, if it has moved."""
     vocabulary: int = 10_000
