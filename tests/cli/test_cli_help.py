@@ -119,4 +119,6 @@ def test_info_counts_parameters(lantm) -> None:
     assert max(map(len, table.splitlines())) <= 80
     of_text = json.loads(lantm("info", "text", "--model", "lstm", "--json").out)
     assert (of_text["vocabulary"], of_text["parameters"]) == (10_000, 4_047_632 - 4 * 128), "but for a second bias"
-    assert "parameters_as_the_paper_counts" not in of_text
+    of_programs = json.loads(lantm("info", "programs", "--json").out)
+    for counted_otherwise in (of_text, of_programs):
+        assert "parameters_as_the_paper_counts" not in counted_otherwise

@@ -14,7 +14,8 @@ from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.cli.printable import printable
 from lantm.geometry import GEOMETRIES
-from lantm.paper import MODELS, PAPER_MODELS, RECIPES, account, preset
+from lantm.paper import MODELS, RECIPES, account, preset
+from lantm.paper.published import SEQUENCES
 from lantm.tasks import TASKS, Lengths, make_task
 from lantm.trained import load_file, zoo
 from lantm.training import ModelName, RunFolder, seed_and_start
@@ -136,8 +137,8 @@ def _parameters(task_name: str, model: ModelName, recipe: str) -> dict[str, Any]
             "recipe": machine.experiment.recipe_name,
             "parameters": machine.parameters,
         }
-    # The paper counts language models differently.
-    if experiment.reads_text or recipe != "paper" or model not in PAPER_MODELS:
+    # The paper counts programs and language models differently.
+    if recipe != "paper" or (task_name, model) not in SEQUENCES:
         return facts
     besides = {
         "second bias": count.second_bias,
