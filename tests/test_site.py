@@ -58,6 +58,17 @@ def test_the_page_of_missing_pages_opens_from_disk(site: ModuleType) -> None:
     assert (site.SITE / "404.html").read_text() == '<link href="assets/a.css"><a href="https://arxiv.org/">x</a>'
 
 
+def test_a_missing_page_says_where_to_go(site: ModuleType) -> None:
+    """And its search finds the rest: the generator gives it addresses that only a server would have."""
+    (site.SITE / "assets" / "javascripts").mkdir(parents=True)
+    page = site.SITE / "404.html"
+    page.write_text('<script>{"base":"/","search":"/assets/search.js","version":"/1"}</script><h1>404</h1>')
+    site.make_local()
+    assert '{"base":"./","search":"./assets/search.js","version":"/1"}' in page.read_text()
+    assert '<h1>404</h1>\n<p>' in page.read_text()
+    assert 'href="index.html"' in page.read_text()
+
+
 def test_files_of_the_repository_are_copied(site: ModuleType) -> None:
     docs = site.ROOT / "docs"
     assert site.linked("[a](../examples/helix.py) [b](x.md)", docs) == "[a](files/examples/helix.py) [b](x.md)"

@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 SITE, SOURCE = ROOT / "site", ROOT / "build" / "docs"
 FOLDERS = "examples|results|src|tools|benchmarks|tests"  # of the repository, that pages link to
 STYLE = "site.css"
+LOST = '<p>There is no such page. <a href="index.html">Home</a> lists what there is, and the search finds the rest.</p>'
 SHIM = "iframe-worker.js"  # the generator would fetch it from the network; it lets search work without a server
 
 # Methods of public classes that other parts of the package call, by name: the reference leaves them out.
@@ -287,6 +288,8 @@ def make_local() -> None:
         text = text.replace("https://unpkg.com/iframe-worker/shim", f"{up}assets/javascripts/{SHIM}")
         if page.name == "404.html":
             text = re.sub(r'\b(href|src)="/', r'\1="', text)  # as all others, it opens from disk
+            text = re.sub(r'"(base|search)":"/', r'"\1":"./', text)
+            text = text.replace("</h1>", f"</h1>\n{LOST}")
         if fetched := re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(https?:[^"]*|//[^"]*)"', text):
             sys.exit(f"{page.relative_to(SITE)} fetches {fetched[0]}")
         page.write_text(text)
