@@ -292,10 +292,20 @@ def make_local() -> None:
             text = text.replace("</h1>", f"</h1>\n{LOST}")
         if fetched := re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(https?:[^"]*|//[^"]*)"', text):
             sys.exit(f"{page.relative_to(SITE)} fetches {fetched[0]}")
-        page.write_text(text)
+        page.write_text(legible_tables(text))
     for style in SITE.rglob("*.css"):
         if fetched := re.findall(r"url\(\s*[\"']?(https?:[^)]*)\)", style.read_text()):
             sys.exit(f"{style.relative_to(SITE)} fetches {fetched[0]}")
+
+
+def legible_tables(text: str) -> str:
+    """What a phone needs: cells of many words are marked, and a range such as 65-128 stays in one line."""
+
+    def marked(found: re.Match[str]) -> str:
+        cell = re.sub(r"(?<![^ >])\d+-\d+(?![^ <,])", r'<span class="range">\g<0></span>', found[1])
+        return f'<td class="words">{cell}</td>' if len(re.sub("<[^>]*>", "", cell)) > 24 else f"<td>{cell}</td>"
+
+    return re.sub(r"<td>(.*?)</td>", marked, text, flags=re.DOTALL)
 
 
 if __name__ == "__main__":

@@ -109,9 +109,12 @@ def test_what_scrolls_on_the_site_fades_too(browser: Any) -> None:
     }
     page = browser.new_page(viewport={"width": 400, "height": 700})
     page.set_content(f"<style>{SITE_STYLE.read_text()}</style><article class='md-typeset'>{''.join(parts.values())}")
-    page.wait_for_timeout(100)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     signs = {part: page.locator(part).first.evaluate(SIGNS) for part in parts}
+    page.emulate_media(media="print")
+    masks = {part: page.locator(part).first.evaluate("one => getComputedStyle(one).maskImage") for part in parts}
     page.close()
+    assert set(masks.values()) == {"none"}, "paper does not scroll"
     assert all(parse(left) == 0 < 20 < parse(right) for left, right in signs.values()), signs
 
 
@@ -129,6 +132,19 @@ def test_a_flag_on_the_site_is_not_broken_after_its_hyphens(browser: Any) -> Non
     assert set(lines[:-1]) == {1}
     assert lines[-1] > 1
     assert widest <= 100
+
+
+def test_a_table_on_the_site_scrolls_before_names_are_broken(browser: Any) -> None:
+    """Its generator lets all code break anywhere, so that a narrow table would have four letters a line."""
+    page = browser.new_page(viewport={"width": 300, "height": 700})
+    style = f".md-typeset code {{ word-break: break-word }} {SITE_STYLE.read_text()}"
+    row = f"<td class='words'>{'many words ' * 9}</td>" * 3 + "<td><code>interpolate_actions=False</code></td>"
+    page.set_content(f"<style>{style}</style><article class='md-typeset'><table><tr>{row}</tr></table>")
+    size = float(page.locator("code").evaluate("one => parseFloat(getComputedStyle(one).fontSize)"))
+    code, words = (page.locator(one).first.bounding_box() for one in ("code", "td"))
+    page.close()
+    assert code["height"] < 2 * size, "one line"
+    assert words["width"] > 7 * size
 
 
 def parse(pixels: str) -> float:
