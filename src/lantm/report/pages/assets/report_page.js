@@ -228,7 +228,7 @@ function reportPage() {
   };
   viewer.whenShown();
   body.append(section(title, why.root, element("div", { class: "bar" }, marks, help), holder), settings(data));
-  listenToKeys(viewer, holder);
+  listenToKeys(viewer, help, holder);
 }
 
 reportPage();
