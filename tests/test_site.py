@@ -65,7 +65,7 @@ def test_a_missing_page_says_where_to_go(site: ModuleType) -> None:
     page.write_text('<script>{"base":"/","search":"/assets/search.js","version":"/1"}</script><h1>404</h1>')
     site.make_local()
     assert '{"base":"./","search":"./assets/search.js","version":"/1"}' in page.read_text()
-    assert '<h1>404</h1>\n<p>' in page.read_text()
+    assert "<h1>404</h1>\n<p>" in page.read_text()
     assert 'href="index.html"' in page.read_text()
 
 
