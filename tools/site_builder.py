@@ -239,7 +239,7 @@ def reference() -> str:
 
 def commands() -> str:
     """The help of every command."""
-    os.environ["COLUMNS"] = "100"
+    os.environ["COLUMNS"] = "80"  # a window of 800 pixels shows it whole
     parts = [
         "# Commands\n\nEach with `--help`, as here. `--json`, where there is one, prints the result for other programs."
     ]
