@@ -58,6 +58,28 @@ def test_the_page_of_missing_pages_opens_from_disk(site: ModuleType) -> None:
     assert (site.SITE / "404.html").read_text() == '<link href="assets/a.css"><a href="https://arxiv.org/">x</a>'
 
 
+def test_a_missing_page_says_where_to_go(site: ModuleType) -> None:
+    """And its search finds the rest: the generator gives it addresses that only a server would have."""
+    (site.SITE / "assets" / "javascripts").mkdir(parents=True)
+    page = site.SITE / "404.html"
+    page.write_text('<script>{"base":"/","search":"/assets/search.js","version":"/1"}</script><h1>404</h1>')
+    site.make_local()
+    assert '{"base":"./","search":"./assets/search.js","version":"/1"}' in page.read_text()
+    assert "<h1>404</h1>\n<p>" in page.read_text()
+    assert 'href="index.html"' in page.read_text()
+
+
+def test_tables_that_a_phone_can_show(site: ModuleType) -> None:
+    """Cells of many words are marked, and a range stays in one line; all else is left as it is."""
+    words = "<td>twice the number, <code>highest</code> digit first</td>"
+    ranges = "<td>65-128</td><td>2-64 symbols</td>"
+    others = "<th>1-2</th><td>2026-11-18</td><td>x-2</td><td>-10</td><td></td>"
+    assert site.legible_tables(words) == words.replace("<td>", '<td class="words">')
+    span = '<span class="range">{}</span>'.format
+    assert site.legible_tables(ranges) == f"<td>{span('65-128')}</td><td>{span('2-64')} symbols</td>"
+    assert site.legible_tables(others) == others
+
+
 def test_files_of_the_repository_are_copied(site: ModuleType) -> None:
     docs = site.ROOT / "docs"
     assert site.linked("[a](../examples/helix.py) [b](x.md)", docs) == "[a](files/examples/helix.py) [b](x.md)"

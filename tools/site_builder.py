@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 SITE, SOURCE = ROOT / "site", ROOT / "build" / "docs"
 FOLDERS = "examples|results|src|tools|benchmarks|tests"  # of the repository, that pages link to
 STYLE = "site.css"
+LOST = '<p>There is no such page. <a href="index.html">Home</a> lists what there is, and the search finds the rest.</p>'
 SHIM = "iframe-worker.js"  # the generator would fetch it from the network; it lets search work without a server
 
 # Methods of public classes that other parts of the package call, by name: the reference leaves them out.
@@ -238,7 +239,7 @@ def reference() -> str:
 
 def commands() -> str:
     """The help of every command."""
-    os.environ["COLUMNS"] = "100"
+    os.environ["COLUMNS"] = "80"  # a window of 800 pixels shows it whole
     parts = [
         "# Commands\n\nEach with `--help`, as here. `--json`, where there is one, prints the result for other programs."
     ]
@@ -287,12 +288,24 @@ def make_local() -> None:
         text = text.replace("https://unpkg.com/iframe-worker/shim", f"{up}assets/javascripts/{SHIM}")
         if page.name == "404.html":
             text = re.sub(r'\b(href|src)="/', r'\1="', text)  # as all others, it opens from disk
+            text = re.sub(r'"(base|search)":"/', r'"\1":"./', text)
+            text = text.replace("</h1>", f"</h1>\n{LOST}")
         if fetched := re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(https?:[^"]*|//[^"]*)"', text):
             sys.exit(f"{page.relative_to(SITE)} fetches {fetched[0]}")
-        page.write_text(text)
+        page.write_text(legible_tables(text))
     for style in SITE.rglob("*.css"):
         if fetched := re.findall(r"url\(\s*[\"']?(https?:[^)]*)\)", style.read_text()):
             sys.exit(f"{style.relative_to(SITE)} fetches {fetched[0]}")
+
+
+def legible_tables(text: str) -> str:
+    """What a phone needs: cells of many words are marked, and a range such as 65-128 stays in one line."""
+
+    def marked(found: re.Match[str]) -> str:
+        cell = re.sub(r"(?<![^ >])\d+-\d+(?![^ <,])", r'<span class="range">\g<0></span>', found[1])
+        return f'<td class="words">{cell}</td>' if len(re.sub("<[^>]*>", "", cell)) > 24 else f"<td>{cell}</td>"
+
+    return re.sub(r"<td>(.*?)</td>", marked, text, flags=re.DOTALL)
 
 
 if __name__ == "__main__":

@@ -231,15 +231,16 @@ def test_somebody_who_watches_can_step(open_page: Open) -> None:
     assert page.page.evaluate("document.activeElement.className") == "play", "keys are the player's"
     finished(page)
     page.press("a")
-    page.page.wait_for_timeout(100)
+    page.settle()  # the frames in which what plays would be back where it was
     assert "answer" in page.text("output")
     assert page.text(".play") == "❚❚"
     page.press("End")
-    page.page.wait_for_timeout(100)
+    page.settle()
     assert (page.text("output"), page.text(".play")) == ("step 602 of 602 · answer 202/202", "▶")
     page.press(" ", "ArrowRight")
     page.page.locator("#time").fill("602")
-    page.page.wait_for_timeout(100)
+    page.settle()
+    page.settle()
     assert (page.text("output"), page.text(".play")) == ("step 602 of 602 · answer 202/202", "▶")
     ask(page, "12 + é")
     assert page.page.evaluate("document.activeElement.className") == "problem-text", "it is to be mended"

@@ -113,6 +113,7 @@ def test_a_curve_tells_its_numbers(open_page: Callable[..., Opened], text: str) 
     best = data["byLength"]["coarse"][data["best"]][-1]
     low, high = data["byLength"]["intervals"][data["best"]][-1]
     assert "length 16" in told
+    assert "the other seeds" in told
     assert f"the best {best:.3g}% ({low:.0f} to {high:.0f})" in told
     page.page.mouse.move(2, 2)
     assert "length 16" not in page.text(".chart-legend")
@@ -309,6 +310,11 @@ def test_the_report_of_a_text(open_page: Callable[..., Opened], trained_text) ->
     assert page.page.locator("svg.chart").count() == 2, "loss and perplexity"
     assert page.page.locator("svg.chart").nth(1).locator("path.line").count() == 2, "a curve per seed"
     assert "words are wrong" in page.text(".reason")
+    assert page.text(".legend .of-read") == "● read", "there is no answer"
+    scales = page.page.locator("svg.chart").evaluate_all(
+        "charts => charts.map((chart) => chart.clientWidth / chart.viewBox.baseVal.width)"
+    )
+    assert 0.85 < min(scales) <= max(scales) < 1.25, "letters keep their size"
     machines, words = trained_text.machines, data["tasks"][0]["symbols"]
     problem = sampled_problems(machines.source, usual_lengths(machines.source))[data["first"]]
     made = record(machines.model(machines.seeds[data["best"]]), problem.batch)
@@ -327,5 +333,9 @@ def test_it_fits_every_screen_and_is_accessible(open_page: Callable[..., Opened]
     assert [fault for window in WINDOWS for fault in faults(page, *window)] == []
     assert accessibility_faults(page) == []
     page.page.emulate_media(media="print")
+    page.page.set_viewport_size({"width": 718, "height": 1000})
     assert page.page.locator(".viewer").is_hidden()
     assert page.page.locator(".reason").first.is_visible()
+    table = page.page.locator(".wide-table").first
+    assert table.evaluate("one => one.scrollWidth - one.clientWidth") <= 1, "all columns are on paper"
+    assert table.evaluate("one => getComputedStyle(one).maskImage") == "none"

@@ -80,6 +80,42 @@ def test_the_verdict_is_in_one_line(open_page: Open) -> None:
     assert page.page.locator(".verdict").bounding_box()["height"] < 30
 
 
+def test_the_buttons_stand_beside_the_title(open_page: Open, view: str) -> None:
+    """What the page shows goes below it where there is no room."""
+    page = open_page(view, width=800)
+    page.page.locator("h1").evaluate("one => { one.textContent = 'copy-lantm-invnorm and reverse-lantm-invnorm' }")
+    title, buttons = (page.page.locator(part).bounding_box() for part in (".masthead h1", ".masthead .buttons"))
+    assert buttons["y"] < title["y"] + title["height"]
+    assert buttons["x"] > 400
+
+
+def test_the_help_opens_at_its_beginning(open_page: Open, view: str) -> None:
+    """By a key too; on a telephone it scrolls, by keys that move nothing else, and closes as all dialogs do."""
+    page = open_page(view, width=360)
+    shown = page.text("output")
+    page.press("?")
+    dialog = page.page.locator("dialog[open]")
+    dialog.wait_for()
+    assert dialog.evaluate("one => [one.scrollTop, one.scrollHeight > one.clientHeight]") == [0, True]
+    page.press("ArrowRight", "End", "a")
+    assert page.text("output") == shown
+    page.press("Escape")
+    dialog.wait_for(state="detached")
+    page.press("ArrowRight")
+    assert page.text("output") != shown
+
+
+def test_key_spaces_side_by_side_are_level(open_page: Open) -> None:
+    """Of a sphere too, whose map is explained above the first."""
+    note = "a map of the whole sphere: its rim is one point, opposite the middle"
+    one = acting.scene(8)
+    one["space"] = one["space"] | {"note": note}
+    page = open_page(viewer_page("a run", "", [acting.machine("one", one)], [0], 0), width=1400)
+    page.page.get_by_text(note).first.wait_for()
+    left, right = tops(page, "canvas.keys")
+    assert left == right
+
+
 SIGNS = """one => ["--more-left", "--more-right"].map((side) => getComputedStyle(one).getPropertyValue(side))"""
 
 
@@ -109,9 +145,12 @@ def test_what_scrolls_on_the_site_fades_too(browser: Any) -> None:
     }
     page = browser.new_page(viewport={"width": 400, "height": 700})
     page.set_content(f"<style>{SITE_STYLE.read_text()}</style><article class='md-typeset'>{''.join(parts.values())}")
-    page.wait_for_timeout(100)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     signs = {part: page.locator(part).first.evaluate(SIGNS) for part in parts}
+    page.emulate_media(media="print")
+    masks = {part: page.locator(part).first.evaluate("one => getComputedStyle(one).maskImage") for part in parts}
     page.close()
+    assert set(masks.values()) == {"none"}, "paper does not scroll"
     assert all(parse(left) == 0 < 20 < parse(right) for left, right in signs.values()), signs
 
 
@@ -129,6 +168,19 @@ def test_a_flag_on_the_site_is_not_broken_after_its_hyphens(browser: Any) -> Non
     assert set(lines[:-1]) == {1}
     assert lines[-1] > 1
     assert widest <= 100
+
+
+def test_a_table_on_the_site_scrolls_before_names_are_broken(browser: Any) -> None:
+    """Its generator lets all code break anywhere, so that a narrow table would have four letters a line."""
+    page = browser.new_page(viewport={"width": 300, "height": 700})
+    style = f".md-typeset code {{ word-break: break-word }} {SITE_STYLE.read_text()}"
+    row = f"<td class='words'>{'many words ' * 9}</td>" * 3 + "<td><code>interpolate_actions=False</code></td>"
+    page.set_content(f"<style>{style}</style><article class='md-typeset'><table><tr>{row}</tr></table>")
+    size = float(page.locator("code").evaluate("one => parseFloat(getComputedStyle(one).fontSize)"))
+    code, words = (page.locator(one).first.bounding_box() for one in ("code", "td"))
+    page.close()
+    assert code["height"] < 2 * size, "one line"
+    assert words["width"] > 7 * size
 
 
 def parse(pixels: str) -> float:
@@ -168,6 +220,11 @@ def test_a_finger_drags_a_head_and_scrolls_elsewhere(browser: Any, tmp_path: Any
     page = context.new_page()
     page.goto((tmp_path / "page.html").as_uri())
     page.locator(".cell").first.wait_for()
+    page.locator(".what-if summary").first.tap()
+    sizes = page.locator("button, select, summary, label:has(> :is(input, select))").evaluate_all(
+        "all => all.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().height)"
+    )
+    assert min(sizes) >= 40, "a finger finds every control"
     taken = (
         page.locator("canvas.keys")
         .nth(1)
@@ -199,6 +256,9 @@ def test_on_paper(open_page: Open, view: str) -> None:
     page.page.emulate_media(media="print")
     page.page.set_viewport_size({"width": 780, "height": 1100})
     page.settle()
-    assert page.page.locator(".controls, .desk, .buttons").first.is_hidden()
+    for part in (".controls", ".desk", ".buttons", ".views"):
+        assert page.page.locator(part).first.is_hidden(), part
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 780
+    fits = "all => all.map((one) => getComputedStyle(one).objectFit)"
+    assert set(page.page.locator("canvas:visible").evaluate_all(fits)) == {"contain"}, "drawn for another window"
     assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(247, 246, 243)"

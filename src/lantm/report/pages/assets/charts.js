@@ -37,11 +37,12 @@ function short(value) {
 /**
  * A chart. `series` are { name, colour, x, y, wide, faint, band: [lows, highs] }: those with a name are in the legend
  * and are told when pointed at. `x` and `y` are axes { label, log, whole, low, high, unit }; `marks` are { from, to, label }.
- * A chart scales with its place; of a given width, its letters have the size of the page's.
+ * A chart scales with its place, up to letters a quarter larger than the page's.
  */
 function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
   const { left, right, top, bottom } = MARGINS;
   const root = shape("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img" });
+  root.style.maxWidth = `${1.25 * width}px`;
   const numbers = (which) => series.flatMap((one) => one[which]).filter((value) => value !== null && (value > 0 || !(which === "x" ? x : y).log));
   const range = (axis, which) => {
     const all = numbers(which);
@@ -90,19 +91,23 @@ function lineChart({ series, x, y, marks = [], width = 600, height = 290 }) {
     if (one.dots || one.x.length === 1) for (const [at, value] of one.y.entries()) root.append(shape("circle", { cx: px(one.x[at]), cy: py(value), r: 3, class: `dot ${one.colour}` }));
   }
   for (const { from, label } of marks) root.append(shape("text", { x: px(from), y: top - 9 }, label)); // above all curves
-  return withPointer(root, series.filter((one) => one.name), { px, x, y, width, top, foot: height - bottom });
+  return withPointer(root, series, { px, x, y, width, top, foot: height - bottom });
 }
 
 /** The chart with its legend, which tells the numbers below the mouse. */
-function withPointer(root, named, { px, x, y, width, top, foot }) {
+function withPointer(root, series, { px, x, y, width, top, foot }) {
   const needle = shape("line", { y1: top, y2: foot, class: "needle", visibility: "hidden" });
   root.append(needle);
+  const named = series.filter((one) => one.name);
+  const others = series.filter((one) => one.faint).length;
   const where = element("span", { class: "where" });
   const entries = named.map((one) => {
     const value = element("b");
     return { one, value, item: element("span", { class: `entry ${one.colour}` }, one.name, " ", value) };
   });
-  const legend = element("div", { class: "chart-legend" }, ...entries.map(({ item }) => item), where);
+  const legend = element("div", { class: "chart-legend" }, ...entries.map(({ item }) => item));
+  if (others) legend.append(element("span", { class: "entry others" }, others > 1 ? "the other seeds" : "the other seed"));
+  legend.append(where);
   const figure = element("figure", {}, root, legend);
   const tell = (event) => {
     const [first] = named;

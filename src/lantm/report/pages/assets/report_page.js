@@ -49,7 +49,7 @@ function tiles(data) {
       element("span", { class: "quiet" }, `${row.scale}, ${low === high ? `length ${low}` : `lengths ${low} to ${high}`}`),
       element("strong", {}, `${row.solved} of ${row.seeds}`),
       element("span", {}, row.seeds === 1 ? "seed solves it" : "seeds solve it"),
-      element("span", { class: "quiet" }, `${theBest(data)}: ${row.coarse.toFixed(1)}%${row.interval ? ` (${row.interval[0].toFixed(1)} to ${row.interval[1].toFixed(1)})` : ""}`),
+      element("span", { class: "quiet" }, `${theBest(data)}: ${row.coarse.toFixed(1)}%${row.interval ? `, 95% interval ${row.interval[0].toFixed(1)} to ${row.interval[1].toFixed(1)}%` : ""}`),
     );
   });
   return element("div", { class: "tiles" }, ...made);
@@ -65,6 +65,10 @@ function perplexityTable(data) {
   }
   return scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
 }
+
+const WHAT_SCORES_MEAN =
+  "Coarse: whole answers that are right. Fine: single symbols. First error: how far into a wrong answer its first " +
+  "mistake comes, in the median.";
 
 function scoreTable(data) {
   if (ofText(data)) return perplexityTable(data);
@@ -85,7 +89,8 @@ function scoreTable(data) {
     ];
     table.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
   }
-  return scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
+  const box = scrolling(element("div", { class: "wide-table", tabindex: 0, role: "region", "aria-label": "Scores" }, table));
+  return element("div", {}, box, element("p", { class: "quiet under" }, WHAT_SCORES_MEAN));
 }
 
 // Of the charts of learning, as in report.css.
@@ -128,9 +133,9 @@ function sizeOfFirst(count) {
   return TWO_COLUMNS.matches && count % 2 ? { width: Math.min(innerWidth, 1084) - 68, height: 250 } : sizeOfOthers(count);
 }
 
-/** Four charts stand two by two, where others stand in threes. */
+/** Two charts, and four, stand two by two, where others stand in threes. */
 function sizeOfOthers(count) {
-  return THREE_COLUMNS.matches && count === 4 ? {} : NARROW;
+  return THREE_COLUMNS.matches && (count === 2 || count === 4) ? {} : NARROW;
 }
 
 function learning(data) {
@@ -228,7 +233,7 @@ function reportPage() {
   };
   viewer.whenShown();
   body.append(section(title, why.root, element("div", { class: "bar" }, marks, help), holder), settings(data));
-  listenToKeys(viewer, holder);
+  listenToKeys(viewer, help, holder);
 }
 
 reportPage();

@@ -30,7 +30,7 @@ function viewPage() {
   new MutationObserver(pressed).observe(viewer.panesRoot, { attributes: true });
   pressed();
   help.addEventListener("click", () => dialog.showModal());
-  listenToKeys(viewer);
+  listenToKeys(viewer, help);
 }
 
 viewPage();

@@ -15,12 +15,12 @@ function fillLegend(root, { panes }) {
   const forAll = (marks, text) => element("span", {}, ...heads(reads).map((head) => inColour(READ_COLOURS, marks, head)), ` ${text}`);
   const entries = [
     ...heads(writes).map((head) => inColour(WRITE_COLOURS, ["○"], head, ` written${ofHead(head, writes)}`)),
-    ...heads(reads).map((head) => inColour(READ_COLOURS, READ_MARKS, head, reads > 1 ? ` read${ofHead(head, reads)}` : " read for the answer")),
+    ...heads(reads).map((head) => inColour(READ_COLOURS, READ_MARKS, head, reads > 1 ? ` read${ofHead(head, reads)}` : scenes.every(({ text }) => text) ? " read" : " read for the answer")),
   ];
   if (scenes.some(({ settles }) => settles)) {
     entries.push(forAll(["◎"], "settles there"), forAll(HOLLOW_MARKS, "read without settling"));
   }
-  if (reads) entries.push(element("span", {}, "◯ the symbol came from"));
+  if (reads) entries.push(element("span", {}, "◯ where the symbol came from"));
   root.replaceChildren(...entries, element("span", { class: "of-wrong" }, "✕ first mistake"));
 }
 
@@ -28,15 +28,17 @@ function fillLegend(root, { panes }) {
  * Keys for the whole page, or where `inside` is given only while the mouse or the focus is there; those that a list or
  * a button uses itself are left to it.
  */
-function listenToKeys(viewer, inside = null) {
+function listenToKeys(viewer, help, inside = null) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = event.target;
+    if (at instanceof Element && at.closest("dialog")) return; // it scrolls and closes by keys itself
     if (inside && !inside.matches(":hover, :focus-within") && event.key.toLowerCase() !== "t") return;
     const typing = at instanceof HTMLInputElement && at.type !== "range";
     const presses = at instanceof HTMLButtonElement || (at instanceof Element && at.matches("summary"));
     if (typing || at instanceof HTMLSelectElement || (presses && event.key === " ")) return;
     if (event.key.toLowerCase() === "t") Theme.toggle();
+    else if (event.key === "?") help.click();
     else if (!viewer.key(event)) return;
     event.preventDefault();
   });
@@ -57,6 +59,7 @@ function helpDialog() {
     ["M", "to the first mistake"],
     ["C", "two machines side by side"],
     ["T", "light or dark"],
+    ["?", "this help"],
   ];
   const list = element("dl");
   for (const [key, meaning] of keys) {
@@ -67,8 +70,8 @@ function helpDialog() {
   const close = element("button", { type: "button" }, "Close");
   const dialog = element(
     "dialog",
-    { id: "help", "aria-labelledby": "help-title" },
-    element("h2", { id: "help-title" }, "How to look around"),
+    { id: "help", "aria-labelledby": "help-title", closedby: "any" },
+    element("div", { class: "dialog-head" }, element("h2", { id: "help-title" }, "How to look around"), close),
     list,
     element(
       "p",
@@ -90,7 +93,6 @@ function helpDialog() {
       "A machine that runs in this page takes problems of yours: type one and press enter. Drag a head in the key space " +
         "off its way and play on to see whether it finds back; under “What if” heads stop settling and gates are held.",
     ),
-    element("p", {}, close),
   );
   close.addEventListener("click", () => dialog.close());
   return dialog;

@@ -6,16 +6,14 @@ const NUMBERS = 108; // where the numbers beside the names begin
 const SANS = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const MONO = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
+const LANES = "Gates: 1 takes the new key or action, 0 keeps the head's own. Strength: 1 writes fully, 0 not at all.";
+
 class Timeline {
   constructor(point) {
     this.point = point;
     this.heat = element("canvas", { class: "heat", role: "img", "aria-label": "Read weights of all memories over time" });
     this.lanes = element("canvas", { class: "lanes", role: "img", "aria-label": "Gates and strengths over time" });
-    this.legend = element(
-      "p",
-      { class: "lanes-legend" },
-      "Gates: 1 takes the new key or action, 0 keeps the head's own. Strength: 1 writes fully, 0 not at all.",
-    );
+    this.legend = element("p", { class: "lanes-legend" });
     this.root = element("div", { class: "card timeline" }, this.heat, this.lanes, this.legend);
     for (const canvas of [this.heat, this.lanes]) {
       let held = false;
@@ -44,6 +42,7 @@ class Timeline {
 
   show(scene) {
     this.scene = scene;
+    this.legend.textContent = scene.text ? LANES : `${LANES} Dashed: the answer begins.`;
     this.themeChanged();
     this.rows = [];
     for (let head = 0; head < scene.heads; head++) {
@@ -97,7 +96,7 @@ class Timeline {
     this.label(context, "read weights", 12, "ink");
     this.label(context, scene.weighed ? "of memory" : "not recorded", 27, "quiet");
     // The first and the last memory, each beside its row.
-    context.font = `9px ${SANS}`;
+    context.font = `10px ${SANS}`;
     context.textAlign = "right";
     const within = (y) => clamp(y, 6, height - 6);
     if (scene.slots) context.fillText("0", GUTTER - 3, within((0.5 / scene.slots) * height));
@@ -184,7 +183,7 @@ class Timeline {
     this.drawn = 0; // steps
     const context = this.curves.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.font = `9px ${SANS}`;
+    context.font = `10px ${SANS}`;
     context.textAlign = "right";
     context.textBaseline = "middle";
     context.fillStyle = Theme.colour("quiet");
