@@ -118,6 +118,7 @@ def test_a_geometry_and_its_laws() -> None:
     gradients = {f"gradients by {name} are finite" for name in ("keys", "actions")}
     assert set(found) == {"mixing keys: gate 1 gives the candidate", *gradients}
     assert " instead of " in found["mixing keys: gate 1 gives the candidate"]
+    assert " for raw keys of k, l, m [[" in found["mixing keys: gate 1 gives the candidate"]
     assert "nan" in found["gradients by keys are finite"]
 
 
