@@ -89,6 +89,26 @@ def test_a_task_and_its_output() -> None:
     assert len(text) > 3
 
 
+class FewCharacters(Copy):
+    """An alphabet of 100 of its 125 symbols: few problems can be written, so `expected` is tested with few."""
+
+    name: ClassVar[str] = "few"
+    alphabet: ClassVar[str] = Copy.alphabet[:100]
+
+
+def test_symbols_without_a_character() -> None:
+    found = {finding.law.partition(":")[0]: finding for finding in check(FewCharacters())}
+    symbols, answers = found["symbols"], found["output is what expected says"]
+    assert not any(finding.broken for finding in found.values())
+    assert symbols.note is not None
+    assert symbols.note.startswith("25 of 125 data symbols have no character in the alphabet: `data_symbols: int = ")
+    assert answers.note is not None
+    left_out = re.match(r"(\d+) problems were left out, which cannot be written as text: few has no ", answers.note)
+    assert left_out
+    assert int(left_out[1]) + answers.cases == 1000
+    assert not any(finding.note for finding in check(Copy(), thorough=False))
+
+
 def test_a_geometry_and_its_laws() -> None:
     assert set(broken(Halfway(), thorough=False)) == {
         "inverse: act(inverse(a), act(a, k)) = k",
@@ -98,6 +118,7 @@ def test_a_geometry_and_its_laws() -> None:
     gradients = {f"gradients by {name} are finite" for name in ("keys", "actions")}
     assert set(found) == {"mixing keys: gate 1 gives the candidate", *gradients}
     assert " instead of " in found["mixing keys: gate 1 gives the candidate"]
+    assert " for raw keys of k, l, m [[" in found["mixing keys: gate 1 gives the candidate"]
     assert "nan" in found["gradients by keys are finite"]
 
 
@@ -121,6 +142,8 @@ def test_names() -> None:
     assert find("disk[radius=8]").radius == 8
     with pytest.raises(LantmError, match="cannot be checked"):
         find("pathlib:Path")
+    with pytest.raises(LantmError, match=r"module 'examples\.helix' has no 'Helx' to check: did you mean 'Helix'"):
+        find("examples.helix:Helx")
     with pytest.raises(LantmError, match="No module named 'nowhere'"):
         find("nowhere:Task")
 

@@ -89,6 +89,7 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("solve copy hello --seed 99", ["no seed 99"]),
         ("trace copy hello", ["Unrecognized options: hello; a problem goes behind --input; lantm trace --help"]),
         ("view copy hello", ["hello is not a run folder", "; a problem of yours goes behind --input"]),
+        ("solve addition 12 + 34", ["Unrecognized options: +, 34; put a problem with spaces into quotes; lantm solve"]),
         ("view copy reverse hello", ["Unrecognized options: hello; a problem goes behind --input"]),
         ("report copy", ["copy is a machine of the zoo, which keeps no training", "lantm view copy"]),
         ("report nowhere", ["nowhere is not a run folder"]),
@@ -144,7 +145,7 @@ def test_places_where_there_can_be_no_run(refused: Refused, tmp_path: pathlib.Pa
 def test_a_resumed_run_takes_no_other_settings(refused: Refused, copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
     assert "leave out --seeds" in refused("train", "--resume", folder.path, "--seeds", 9)
-    assert "the run already has 6" in refused("train", "--resume", folder.path, "--epochs", 5)
+    assert "epochs is 5: the run is set to 6, give more" in refused("train", "--resume", folder.path, "--epochs", 5)
     assert "leave out copy" in refused("train", "copy", "--resume", folder.path)
 
 

@@ -172,7 +172,7 @@ class Square(Chosen):
         ("empty.py", ["'empty.py' is a file: name a class in it, as empty.py:Name"]),
         ("broken.py", ["'broken.py' is not a Python module: invalid syntax"]),
         ("./absent.py:Cut", ["there is no file './absent.py' in the current folder"]),
-        ("faulty:Cit", ["module 'faulty' has no 'Cit' to use as task: did you mean 'Cut'? known are NoSize, Chosen"]),
+        ("faulty:Cit", ["module 'faulty' has no 'Cit' to ", ": did you mean 'Cut'? known are NoSize, Chosen"]),
         ("absent.py", ["there is no file 'absent.py' in the current folder"]),
     ],
 )

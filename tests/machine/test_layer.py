@@ -430,10 +430,10 @@ def test_what_does_not_fit_is_refused() -> None:
     xs = jnp.ones((6, 2))
     with pytest.raises(LantmError, match="xs has 3 inputs per step, and this layer 2"):
         layer(jnp.ones((6, 3)))
-    with pytest.raises(LantmError, match="of a layer with other sizes"):
+    with pytest.raises(LantmError, match="of a layer with other sizes or types"):
         other(xs, layer(xs)[1])
     forgets = LieAccess(2, cells=4, memory_width=3, memory_limit=4, memory_drop=2, key=jax.random.key(0))
-    with pytest.raises(LantmError, match="of a layer with other sizes"):
+    with pytest.raises(LantmError, match="of a layer with other sizes or types"):
         forgets(xs, layer(xs)[1])
 
 

@@ -364,6 +364,7 @@ def test_a_line_is_drawn_over_time(tmp_path: pathlib.Path) -> None:
     marks = np.concatenate([keys.marks("overview-writes-0"), keys.marks("overview-reads-0")])
     assert_same_picture(marks, np.concatenate([written, read]), equal=False)
     assert keys.names(".*-levels") == ["beginning-levels", "mistake-levels", "end-levels"]
+    assert keys.text("subtitle") == "somebody; step to the right, key upwards"
 
 
 def test_a_fixed_point_is_marked(tmp_path: pathlib.Path) -> None:

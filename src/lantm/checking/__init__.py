@@ -41,7 +41,7 @@ def find(name: str) -> Task | Geometry | Weighting | Controller:
     # For a module or a file all registries report the same error, except that each says it is not of its base class.
     telling = [reason for _, reason in reasons if "derive it from that class" not in reason]
     if (imports_module(name) or name.endswith(".py")) and telling:
-        raise LantmError(telling[0])
+        raise LantmError(telling[0].replace(" to use as task", " to check"))  # that of the first registry
     kinds = "a Task, a Geometry, a Weighting or an object that is a Controller"
     raise LantmError(f"{name!r} cannot be checked: name {kinds}, as module:Name")
 

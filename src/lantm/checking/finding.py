@@ -13,6 +13,8 @@ class Finding(NamedTuple):
     """The number of tested cases; 0 if it could not be tested."""
     counterexample: str | None = None
     """A case in which the law does not hold, or the reason why it could not be tested."""
+    note: str | None = None
+    """What the user should know although the law holds, such as which cases were left out."""
 
     @property
     def broken(self) -> bool:

@@ -23,7 +23,8 @@ def check_geometry(geometry: Geometry, thorough: bool = True) -> list[Finding]:
     """Tests every law; without `thorough`, no gradients."""
     with jax.enable_x64(True):
         raw_keys, raw_actions = _raw(geometry.raw_key_size, 3, 0), _raw(geometry.raw_action_size, 3, 1)
-        given = {"raw keys": np.moveaxis(raw_keys, 0, 1), "raw actions": np.moveaxis(raw_actions, 0, 1)}
+        rows = {"raw keys of k, l, m": raw_keys, "raw actions of a, b, c": raw_actions}
+        given = {name: np.moveaxis(raw, 0, 1) for name, raw in rows.items()}
         findings = _shapes(geometry, raw_keys, raw_actions)
         if any(finding.broken for finding in findings):
             return findings
@@ -88,7 +89,7 @@ def _shapes(geometry: Geometry, raw_keys: Any, raw_actions: Any) -> list[Finding
 
 def _laws(geometry: Geometry, raw_keys: Array, raw_actions: Array) -> dict[str, tuple[Array, Array]]:
     """Pairs of values that should be equal, by law."""
-    k, other, third = geometry.key(raw_keys)
+    k, other, third = geometry.key(raw_keys)  # k, l and m in the names
     a, b, c = geometry.action(raw_actions)
     act, compose, distance = geometry.act, geometry.compose, geometry.squared_distance
     identity = jnp.broadcast_to(geometry.identity(), a.shape)
@@ -112,7 +113,7 @@ def _laws(geometry: Geometry, raw_keys: Array, raw_actions: Array) -> dict[str, 
     }
     if geometry.isometric:
         moved = distance(act(a, k), act(a, other))[:, None]
-        laws["isometry: distances are kept"] = (moved, distance(k, other)[:, None])
+        laws["isometry: act(a, k) is as far from act(a, l) as k from l"] = (moved, distance(k, other)[:, None])
     return laws
 
 

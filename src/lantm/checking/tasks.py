@@ -27,7 +27,7 @@ def check_task(task: Task, thorough: bool = True) -> list[Finding]:
     longest = min(2 * trained.largest, max(trained.largest, task.longest_length))
     every = np.arange(trained.smallest, longest + 1, trained.stride)
     found = {_LAYOUT: Finding(_LAYOUT, 0), _EXPECTED: Finding(_EXPECTED, 0)}
-    unreadable = ""
+    unreadable: list[str] = []
     kinds = {"random": task.sample}
     if thorough and task.hard_kinds:  # slow to compile
         kinds["hard"] = task.sample_hard
@@ -41,13 +41,16 @@ def check_task(task: Task, thorough: bool = True) -> list[Finding]:
                 continue
             wrong, text = (_laid_out if law == _LAYOUT else _answered)(task, batch, column)
             if wrong is None and text is not None:  # could not be tested
-                unreadable = unreadable or text
+                unreadable.append(text)
                 continue
             problem = f"a {kind} problem of length {lengths[column]}"
             found[law] = Finding(law, found[law].cases + 1, None if wrong is None else f"{problem}: {wrong}")
     if not found[_EXPECTED].cases:
-        why = f"no problem could be written as text and read again ({unreadable}): define `written`"
+        why = f"no problem could be written as text and read again ({unreadable[0]}): define `written`"
         found[_EXPECTED] = Finding(_EXPECTED, 0, why)
+    elif unreadable:
+        left_out = f"{len(unreadable):,} problems were left out, which cannot be written as text: {unreadable[0]}"
+        found[_EXPECTED] = found[_EXPECTED]._replace(note=left_out)
     room = [_same_in_any_room(task, int(every[len(every) // 3]), longest)] if thorough else []
     return [_symbols(task), *found.values(), *room]
 
@@ -61,7 +64,16 @@ def _symbols(task: Task) -> Finding:
     twice = next((name for name in names if names.count(name) > 1), None)
     if task.data_symbols < 1 or task.unused_symbols < 0:
         return Finding(_SYMBOLS, 1, f"there are {task.data_symbols} data symbols and {task.unused_symbols} unused ones")
-    return Finding(_SYMBOLS, len(names), None if twice is None else f"two symbols are shown as {twice!r}")
+    return Finding(_SYMBOLS, len(names), None if twice is None else f"two symbols are shown as {twice!r}", _short(task))
+
+
+def _short(task: Task) -> str | None:
+    """What to do if problems have symbols that nobody can type: the number of symbols is not that of the alphabet."""
+    lacking = task.data_symbols - len(task.alphabet)
+    if lacking <= 0 or not task.alphabet:
+        return None
+    few = f"`data_symbols: int = eqx.field(static=True, default={len(task.alphabet)})`"
+    return f"{lacking} of {task.data_symbols} data symbols have no character in the alphabet: {few} leaves them out"
 
 
 def _laid_out(task: Task, batch: Batch, column: int) -> tuple[str | None, str | None]:

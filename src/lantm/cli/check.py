@@ -46,6 +46,10 @@ def main(arguments: list[str]) -> int:
             say(console, f"broken     {finding.law}", "red")
             say(console, f"           {finding.counterexample}")
         else:
-            say(console, f"holds      {finding.law} ({finding.cases:,} cases)", "green")
-    say(console, f"{chosen.name}: " + (f"{len(broken)} of {len(found)} laws are broken" if broken else "all hold"))
+            cases = "1 case" if finding.cases == 1 else f"{finding.cases:,} cases"
+            say(console, f"holds      {finding.law} ({cases})", "green")
+        if finding.note:
+            say(console, f"           {finding.note}", "yellow")
+    good = "all hold" if all(finding.cases for finding in found) else "all that could be tested hold"
+    say(console, f"{chosen.name}: " + (f"{len(broken)} of {len(found)} laws are broken" if broken else good))
     return 1 if broken else 0

@@ -29,7 +29,7 @@ def parse(form: Any, command: str, arguments: Sequence[str], **options: Any) -> 
         print(_wrapped(said))
         raise HelpShown
     _, help = _parsed(form, command, ["--help"], options)
-    message = _in_one_line(said, arguments, re.findall(r"(?<!\S)--[a-z][a-z-]*", help))
+    message = _in_one_line(said, arguments, help)
     raise LantmError(f"{message}; lantm {command} --help lists the flags")
 
 
@@ -111,7 +111,7 @@ def _wrapped(text: str) -> str:
     return "\n".join(flag if _NONE in flag else re.sub(r"\s*\(default:\s+(None)?\)", "", flag) for flag in flags)
 
 
-def _in_one_line(said: str, arguments: Sequence[str], flags: Sequence[str]) -> str:
+def _in_one_line(said: str, arguments: Sequence[str], help: str) -> str:
     """Condenses an error message of tyro, which has a title, the error and a hint, separated by rules."""
     lines = [line.strip() for line in said.splitlines()]
     _, what, *others = [part.strip().split("\n") for part in re.split(r"\n-{3,}\n", "\n".join(lines))]
@@ -126,10 +126,13 @@ def _in_one_line(said: str, arguments: Sequence[str], flags: Sequence[str]) -> s
     if not message.startswith("Unrecognized"):
         return message
     # The hints of tyro are left out where several words are unknown.
+    flags = re.findall(r"(?<!\S)--[a-z][a-z-]*", help)
     unknown = [word.partition("=")[0].replace("_", "-") for word in re.findall(r"--[^\s,]+", message)]
     meant = dict.fromkeys(near for word in unknown for near in difflib.get_close_matches(word, flags, 1, 0.75))
     if not unknown and "--input" in flags:  # lantm solve takes its problem without a flag
         return f"{message}; a problem goes behind --input"
+    if not unknown and re.search(r"^ +PROBLEM ", help, re.MULTILINE):
+        return f"{message}; put a problem with spaces into quotes"
     return message + (f", did you mean {' and '.join(meant)}?" if meant else "")
 
 

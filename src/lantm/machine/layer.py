@@ -5,13 +5,14 @@ from typing import Literal, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Real
 
 from lantm.errors import LantmError
 from lantm.geometry import Geometry, Translation
 from lantm.machine.access import Access, Position, normalised
 from lantm.machine.backend import Backend, check_backend, cpu_kernels
 from lantm.machine.controller import CellKind, CellState, Controller, LstmController
+from lantm.machine.given import as_inputs, check_state
 from lantm.machine.linear import Linear
 from lantm.machine.memory import DropOldest, Grow, Memory, Policy, Window, append, compact
 from lantm.machine.recurrence import recur
@@ -162,7 +163,7 @@ class LieAccess(eqx.Module):
 
     def __call__(
         self,
-        xs: Float[Array, "time inputs"],
+        xs: Real[Array, "time inputs"] | Bool[Array, "time inputs"],
         state: LieAccessState | None = None,
         *,
         writes: int | None = None,
@@ -173,9 +174,14 @@ class LieAccess(eqx.Module):
         Without a `state` it begins with the learnable initial one. Every step writes to the memory, or only the first
         `writes` steps (with `write_end` one more). Without a `memory_limit` the memory in the state grows by what was
         written. With one, the state keeps its shape, as `lax.scan` requires. `backend` chooses how it is computed:
-        "auto" the fastest way, "scan" one whose gradient can be differentiated again.
+        "auto" the fastest way, "scan" one whose gradient can be differentiated again. Inputs of another type, such as
+        truth values or half precision, are converted to the type of the weights.
         """
-        self._check(xs, state)
+        lstm = self.controller if isinstance(self.controller, LstmController) else None
+        weights = (lstm, self.heads, self.start)  # a controller of one's own may compute in any type
+        xs = as_inputs(xs, weights, None if lstm is None else lstm.inputs.weight.shape[0])
+        if state is not None:
+            check_state(state, jax.eval_shape(self.begin))
         time = xs.shape[0]
         writes = time if writes is None else writes
         if not 0 <= writes <= time:
@@ -199,16 +205,6 @@ class LieAccess(eqx.Module):
             small.controller, small.reading, small.position, memory, window.end if limited else None
         )
 
-    def _check(self, xs: Array, state: LieAccessState | None) -> None:
-        """Refuses arrays that do not fit this layer: compiled code relies on their shapes."""
-        if xs.ndim != 2:
-            raise LantmError(f"xs has the shape {xs.shape}: give time x inputs; jax.vmap maps over a batch")
-        own = self.controller
-        if isinstance(own, LstmController) and xs.shape[1] != own.inputs.weight.shape[0]:
-            raise LantmError(f"xs has {xs.shape[1]} inputs per step, and this layer {own.inputs.weight.shape[0]}")
-        if state is not None and _sizes(state) != _sizes(jax.eval_shape(self.begin)):
-            raise LantmError("state is of a layer with other sizes: continue with the layer that returned it")
-
     def begin(self) -> LieAccessState:
         """The learnable initial state of a single example."""
         state, memory, window = jax.tree.map(lambda leaf: leaf[0] if leaf.ndim else leaf, self.begin_batch(1, 0))
@@ -228,10 +224,11 @@ class LieAccess(eqx.Module):
         position = Position(repeat(access.geometry.key(start.keys)), repeat(access.geometry.action(start.steps)))
         state = State(repeat(jnp.tanh(start.reading)), jax.tree.map(repeat, self.controller.begin()), position)
         room = int(start.slot is not None) + slots * access.write_heads
+        own = self.heads.weight.dtype  # JAX's default differs if the layer was made before double precision was set
         memory = Memory(
-            jnp.zeros((batch_size, room, access.geometry.key_size)),
-            jnp.zeros((batch_size, room, access.memory_width)),
-            jnp.zeros((batch_size, room)),
+            jnp.zeros((batch_size, room, access.geometry.key_size), own),
+            jnp.zeros((batch_size, room, access.memory_width), own),
+            jnp.zeros((batch_size, room), own),
         )
         zero = jnp.zeros((), jnp.int32)
         if start.slot is None:
@@ -291,12 +288,6 @@ class LieAccess(eqx.Module):
         kind = self.controller.kind
         path = recur(self.access, self.policy, weights, given, *carried, schedule, backend, kind)
         return path.states.controller.hidden, path
-
-
-def _sizes(state: LieAccessState) -> PyTree:
-    """The shapes in a state, apart from the number of memories if it grows."""
-    grows = state.remembered is None
-    return jax.tree.map(jnp.shape, state[:3]), [field.shape[grows:] for field in state.memory]
 
 
 def forgetting(memory_limit: int | None, memory_drop: int) -> Policy:

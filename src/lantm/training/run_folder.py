@@ -127,7 +127,7 @@ class RunFolder:
         """Increases the number of epochs, before the run is resumed; deletes the summary, which is then outdated."""
         experiment = self.experiment()
         if epochs <= experiment.recipe.epochs:
-            raise LantmError(f"epochs is {epochs}: the run already has {experiment.recipe.epochs}, give more")
+            raise LantmError(f"epochs is {epochs}: the run is set to {experiment.recipe.epochs}, give more")
         longer = experiment.with_epochs(epochs)
         self._summary_file.unlink(missing_ok=True)
         write_json(self._experiment_file, {"experiment": longer.to_json(), "provenance": self.provenance()})

@@ -46,7 +46,7 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
     # The right margin has room for half of a tick label.
     side = (WIDTH - margin - (len(boxes) - 1) * gap - 0.2) / len(boxes)
     figure = new_figure(height=side + 0.7 + bottom)
-    heading(figure, title, f"{subtitle}; {flat.note}" if flat.note else subtitle)
+    heading(figure, title, "; ".join(filter(None, (subtitle, _axes(flat), flat.note))))
     height = figure.get_size_inches()[1]
     for at, (name, box) in enumerate(boxes.items()):
         left = margin + at * (side + gap)
@@ -74,6 +74,12 @@ def draw_keys(recording: Recording, geometry: Geometry, title: str, subtitle: st
         columnspacing=1.4,
     )
     return figure
+
+
+def _axes(flat: Projection) -> str:
+    """What the axes are, where they differ in kind: beside each of three panels there is no room for it."""
+    across, upwards = flat.labels
+    return "" if flat.equal else f"{across} to the right, {upwards} upwards"
 
 
 def draw_scene(axes: "Axes", scene: Scene, flat: Projection, box: Box, name: str, side: float) -> None:
