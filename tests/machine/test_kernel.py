@@ -268,6 +268,7 @@ def test_a_cpu_has_them_where_there_is_a_compiler(monkeypatch: pytest.MonkeyPatc
     own = LantmConfig(geometry=f"{__name__}:OwnGeometry").access
     for asked in ("auto", "kernel"):
         assert choose_kernels(asked, LantmConfig(memory_width=200).access, 300, jnp.float64) == Kernels("cpu")
+    assert choose_kernels("auto", LantmConfig().access, 50, jnp.bfloat16) is None
     assert choose_kernels("auto", own, 50, jnp.float32) is None  # nobody has to be warned on a CPU
     with pytest.raises(LantmError, match="geometry OwnGeometry"):
         choose_kernels("kernel", own, 50, jnp.float32)

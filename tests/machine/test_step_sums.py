@@ -55,6 +55,13 @@ def test_symbols_that_are_none_read_nothing_elsewhere(compiled: bool) -> None:
         np.testing.assert_array_equal(pull(jnp.ones((2, 3, 4)))[0][:, 0], [3, 0, 0, 0, 3])
 
 
+def test_compiled_code_is_given_numbers_of_one_size(compiled: bool) -> None:
+    if compiled:
+        weight, bias, given = jnp.ones((6, 4)), jnp.ones(4), jnp.ones((TIME, BATCH, 6), jnp.bfloat16)
+        with pytest.raises(TypeError, match="a program for bfloat16 was given float32"):
+            linear(weight, bias, given, jnp.asarray(TIME))
+
+
 @pytest.mark.parametrize("mapped", [False, True])
 def test_a_linear_layer_and_its_gradients(steps: int, mapped: bool) -> None:
     weights = jax.random.normal(jax.random.key(0), (2, 6, 4)), jax.random.normal(jax.random.key(1), (2, 4))

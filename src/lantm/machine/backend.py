@@ -78,7 +78,7 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
         return Kernels("emulated", full_precision=False)  # the emulation does not round
     device = current_device().platform
     reason = unserved_device() or (
-        _unserved_parts(access) if device == "cpu" else _unserved_machine(access, cells, dtype)
+        _unserved_on_cpu(access, dtype) if device == "cpu" else _unserved_on_gpu(access, cells, dtype)
     )
     if reason is None and device == "cpu":
         return Kernels("cpu")
@@ -124,8 +124,13 @@ def _unserved_parts(access: Access) -> str | None:
     return None
 
 
-def _unserved_machine(access: Access, cells: int, dtype: Any) -> str | None:
-    """Why the kernels do not support a machine on GPUs."""
+def _unserved_on_cpu(access: Access, dtype: Any) -> str | None:
+    if dtype not in (jnp.float32, jnp.float64):
+        return f"they compute in float32 or float64, not in {jnp.dtype(dtype)}"
+    return _unserved_parts(access)
+
+
+def _unserved_on_gpu(access: Access, cells: int, dtype: Any) -> str | None:
     if reason := _unserved_parts(access):
         return reason
     for name, size, largest in (

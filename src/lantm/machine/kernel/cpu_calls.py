@@ -60,6 +60,10 @@ def call_on_cpu(
     dtype: Any,
 ) -> list[Array]:
     """Runs a program over the items of every run, distributed over threads."""
+    real = jnp.dtype(dtype).name
+    if wrong := {array.dtype.name for array in arrays} - {real, "int32", "uint32"}:
+        # Compiled code would read them as numbers of another size, beyond their end.
+        raise TypeError(f"a program for {real} was given {', '.join(sorted(wrong))}")
     call = jax.ffi.ffi_call(RUN_ON_CPU, results_of(results, dtype))
     numbers = {"kind": np.int32(kind), "runs": np.int32(runs), "items": np.int32(items)}
     return list(
