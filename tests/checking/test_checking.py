@@ -173,3 +173,18 @@ def test_sizes_that_cannot_be() -> None:
 def test_more_symbols_than_fit_into_an_integer() -> None:
     (finding,) = check(Copy(data_symbols=10**14))
     assert "100000000000000 data symbols" in str(finding.counterexample)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sphere[radius=0]", "cannot have the radius 0"),
+        ("translation-0", "dimension 1 or more"),
+        ("copy[size=3]", "cannot make the task 'copy'"),
+        ("invnorm[power=x]", "cannot have power=x"),
+        ("cpoy", "'cpoy' cannot be checked: name a Task"),
+    ],
+)
+def test_what_is_wrong_with_a_known_name(name: str, said: str) -> None:
+    with pytest.raises(LantmError, match=said):
+        find(name)
