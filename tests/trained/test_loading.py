@@ -170,3 +170,8 @@ def test_a_refusal_names_the_file(shelf: pathlib.Path, notes: dict[str, Any], sa
 
 def zoo_row() -> dict[str, Any]:
     return dict(load("copy").notes["scores"][0])
+
+
+def test_an_empty_name_is_shown() -> None:
+    with pytest.raises(LantmError, match=r"^'' is not a run folder"):
+        load("")

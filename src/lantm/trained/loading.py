@@ -52,8 +52,8 @@ def _unknown(name: str) -> str:
         return f"the zoo has no machine for {name}: lantm train {name} --out RUN trains one; then give RUN instead"
     near = meant(name, zoo.tasks(), also=zoo.names())
     return (
-        f"{name} is not a run folder: it has no experiment.json; lantm train --out makes one; nor is it a machine of "
-        f"the zoo: {near}, and the longer names that lantm zoo lists"
+        f"{name or repr(name)} is not a run folder: it has no experiment.json; lantm train --out makes one; nor is "
+        f"it a machine of the zoo: {near}, and the longer names that lantm zoo lists"
     )
 
 
