@@ -68,7 +68,7 @@ ALLOWED: dict[str, set[str]] = {
         *("devices", "errors", "files", "interrupt", "locks", "provenance", "randomness", "records", "registry"),
         *("evaluation", "machine", "paper", "report", "tasks", "trained", "training"),
     },
-    "checking": {"batch", "errors", "geometry", "machine", "registry", "tasks"},
+    "checking": {"batch", "errors", "evaluation", "geometry", "machine", "registry", "tasks"},
     "library": {
         "checking",
         *("errors", "interrupt", "provenance"),

@@ -126,6 +126,20 @@ def test_every_command_that_reads_files_has_the_flag(lantm) -> None:
     assert "--trust" in lantm("zoo", "add", "--help").out
 
 
+def test_a_checkpoint_is_no_way_in(lantm, copy_of_run, executed) -> None:
+    """Its names are not those of experiment.json, which alone are trusted, so --trust is not what is missing."""
+    run = copy_of_run().path
+    for path in (run / "checkpoints").iterdir():
+        notes, arrays = weight_files.read_notes(path), safetensors.numpy.load_file(path)
+        weight_files.save(path, arrays, notes | {"experiment": named(notes["experiment"], "task")})
+    for flags in ([], ["--trust"]):
+        said = lantm("eval", run, *flags)
+        assert said.status == 2
+        assert "a checkpoint of another experiment: it names 'stranger:Task', and experiment.json does not" in said.err
+        assert "--trust" not in said.err
+    assert not executed()
+
+
 @pytest.mark.parametrize("place", ["experiment", "grid"])
 def test_sweep_files(lantm, executed, tmp_path: pathlib.Path, place: str) -> None:
     asked = {"experiment": {"task": "copy"}, "grid": {"learning_rate": [0.1]}}

@@ -28,6 +28,8 @@ class Provenance:
     device: str | None = None
     devices: int | None = None
     date: str | None = None
+    switches: dict[str, Any] | None = None
+    """Of a machine with other switches than in training: those of training."""
 
 
 def read_provenance(values: Any, where: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pathlib
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -167,3 +167,47 @@ def test_training_begins_with_it(tmp_path: pathlib.Path, lantm, monkeypatch: pyt
 def test_training_from_python_begins_with_it() -> None:
     with pytest.raises(LantmError, match=r":Swapped breaks its contract: output is what expected says"):
         lantm.train(Swapped(), recipe="demo")
+
+
+class Endless(Copy):
+    def output_size(self, length: Any) -> Any:
+        return 10**9 * length
+
+
+class Half(Copy):
+    def input_size(self, length: Any) -> Any:
+        return 0.5 * length
+
+
+class Traced(Copy):
+    def output_size(self, length: Any) -> Any:
+        return jnp.maximum(length, 2)
+
+
+def test_sizes_that_cannot_be() -> None:
+    """A size that is no number, or that no memory holds, ends in one line: XLA would end the process."""
+    with pytest.raises(LantmError, match=r"this check would take .* of memory"):
+        check(Endless())
+    for task, name in ((Half(), "input_size"), (Traced(), "output_size")):
+        with pytest.raises(LantmError, match=rf"{name}\(\d+\) of the task copy is .*: return a whole number"):
+            jax.eval_shape(lambda key, task=task: task.sample(key, 2, 4, 5), jax.random.key(0))
+
+
+def test_more_symbols_than_fit_into_an_integer() -> None:
+    (finding,) = check(Copy(data_symbols=10**14))
+    assert "100000000000000 data symbols" in str(finding.counterexample)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sphere[radius=0]", "cannot have the radius 0"),
+        ("translation-0", "dimension 1 or more"),
+        ("copy[size=3]", "cannot make the task 'copy'"),
+        ("invnorm[power=x]", "cannot have power=x"),
+        ("cpoy", "'cpoy' cannot be checked: name a Task"),
+    ],
+)
+def test_what_is_wrong_with_a_known_name(name: str, said: str) -> None:
+    with pytest.raises(LantmError, match=said):
+        find(name)

@@ -71,6 +71,8 @@ def test_options(name: str, geometry: Geometry) -> None:
         ("euclidean", "known are translation, rotation, scaling-rotation, se2, sphere, disk, hyperbolic"),
         ("hyperbolic-x", "give the dimension of the key space after 'hyperbolic-', as in 'hyperbolic-3'"),
         ("hyperbolic-1", "dimension 2 or more, not 1"),
+        ("hyperbolic-257", "dimension 256 or less, not 257"),
+        ("translation-99999999", "dimension 256 or less, not 99999999"),
         ("disk[radius=0]", "cannot have the radius 0: give a number from 0.001 to 1e6"),
         ("sphere[radius=wide]", "cannot have radius=wide: by default it is 64.0"),
         ("se2[curvature=1]", "cannot make the geometry 'se2' with the options"),

@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_said_in_one_line(values: Any, words: str) -> None:
     [
         ("sweep.yaml", "", "end in .toml or .json"),
         ("sweep.toml", "a = [", "cannot be read"),
-        ("sweep.toml", "seeds = 1979-05-27", "cannot be read"),
+        ("sweep.toml", "seeds = 1979-05-27", "seeds is '1979-05-27'"),
         ("sweep.json", "{" * 100_000, "cannot be read"),
         ("sweep.json", "9" * 10_000, "cannot be read"),
         ("sweep.json", " " * (LARGEST_FILE + 1), "has at most"),

@@ -14,6 +14,7 @@ from lantm.errors import LantmError
 from lantm.evaluation import answer
 from lantm.machine import (
     Config,
+    LstmConfig,
     Model,
     Noise,
     NtmConfig,
@@ -201,6 +202,8 @@ def test_there_are_no_kernels_and_no_noise(name: str) -> None:
         (lambda: RamConfig(key_size=0), "key_size is 0: give"),
         (lambda: TransformerConfig(heads=3), "128 cells cannot be split over 3 heads: give"),
         (lambda: TransformerConfig(layers=0), "layers is 0: give"),
+        (lambda: TransformerConfig(layers=257), "layers is 257: give at most 256"),
+        (lambda: LstmConfig(layers=10**12), "layers is 1000000000000: give at most 256"),
         (lambda: TransformerConfig(cells=24, heads=8, positions="rope"), "give each head an even number"),
     ],
 )

@@ -3,9 +3,11 @@
 import dataclasses
 import inspect
 import pathlib
+import re
 import shutil
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -143,3 +145,33 @@ def test_a_zoo_name_of_a_text(reader: Trained, tmp_path: pathlib.Path, monkeypat
     reader.save(tmp_path / "text-lantm-invnorm.safetensors")
     monkeypatch.setattr(zoo, "find", partial(zoo.find, shelf=tmp_path))
     assert load("text").solve("the head reads its key").answer == reader.solve("the head reads its key").answer
+
+
+@pytest.mark.parametrize(
+    ("notes", "said"),
+    [
+        ({"scores": [{"coarse": 101.0}]}, "a row has invalid scores: 101"),
+        ({"experiment": {"task": "nothing"}}, "unknown task 'nothing'"),
+        ({"trained": {"switches": 5}}, "notes.trained.switches is 5"),
+    ],
+)
+def test_a_refusal_names_the_file(shelf: pathlib.Path, notes: dict[str, Any], said: str) -> None:
+    """Of a folder with many, one is to be restored."""
+    path = shelf / "copy-lantm-invnorm.safetensors"
+    stored = weight_files.read_notes(path)
+    if "scores" in notes:
+        notes = {"scores": [zoo_row() | notes["scores"][0]]}
+    if "experiment" in notes:
+        notes = {"experiment": stored["experiment"] | notes["experiment"]}
+    weight_files.save(path, load_file(path).model(), stored | notes)
+    with pytest.raises(LantmError, match=f"{re.escape(str(path))}: {said}"):
+        load_file(path)
+
+
+def zoo_row() -> dict[str, Any]:
+    return dict(load("copy").notes["scores"][0])
+
+
+def test_an_empty_name_is_shown() -> None:
+    with pytest.raises(LantmError, match=r"^'' is not a run folder"):
+        load("")

@@ -37,6 +37,9 @@ def test_what_it_was_trained_with_stays_known(tmp_path: pathlib.Path) -> None:
         ({"cells": 51}, "do not fit"),
         ({"settling": True}, "no switch 'settling'"),
         ({"settle_cells": -1.0}, "settle_cells is -1"),
+        ({"build": 5}, "no switch 'build'"),
+        ({"geometry": lantm.Disk()}, r"switched.geometry is Disk\(\), which is not text"),
+        ({"cells": 2.5}, "switched.cells is 2.5, which is not a whole number"),
     ],
 )
 def test_what_cannot_be_switched(switches: dict[str, object], message: str) -> None:

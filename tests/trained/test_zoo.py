@@ -6,11 +6,12 @@ import re
 import numpy as np
 import pytest
 
+from lantm import weight_files
 from lantm.cli import solve
 from lantm.errors import LantmError
 from lantm.evaluation import Scores
 from lantm.tasks import TASKS, Task
-from lantm.trained import load, usual_name, zoo
+from lantm.trained import load, load_file, usual_name, zoo
 
 
 def test_names(shelf: pathlib.Path) -> None:
@@ -85,3 +86,15 @@ def test_every_machine_that_ships_scores_as_its_notes_say(name: str) -> None:
 def test_the_program_of_the_help_is_answered_rightly() -> None:
     (program,) = re.findall(r'a program for programs\n? *\("(.*?)"', solve.Arguments.__doc__)
     assert load("programs").solve(program).right
+
+
+def test_the_table_shows_scores_from_elsewhere(lantm, shelf: pathlib.Path) -> None:
+    """A scale is a text of its file, and a perplexity that is not finite is stored as null."""
+    path = shelf / "copy-lantm-invnorm.safetensors"
+    machine = load_file(path)
+    row = {"task": "copy", "model": "lstm", "tokens": 5, "seeds": 1, "perplexity": None, "median_perplexity": None}
+    weight_files.save(path, machine.model(), machine.notes | {"scores": [row | {"scale": "[/red]"}]})
+    said = lantm("zoo", "--shelf", shelf)
+    assert said.status == 0
+    assert re.search(r"recipe +\[/red\]", said.out)
+    assert re.search(r"copy-lantm-invnorm .* -\s", said.out)

@@ -253,3 +253,13 @@ def check(values: Any) -> None:
     else:
         assert "\n" not in message
         assert len(message) < 2000
+
+
+@pytest.mark.parametrize(("record", "name"), [("machine", "memory_drop"), ("", "recorded_seeds")])
+def test_numbers_that_could_not_be_read_again(record: str, name: str) -> None:
+    """They would be stored in the run folder, which no command could open after the training."""
+    changed: Any = {name: 10**20}
+    if record:
+        changed = {record: dataclasses.replace(getattr(EXPERIMENT, record), **changed)}
+    with pytest.raises(LantmError, match=f"{name} is 10+: whole numbers go up to 9,007,199,254,740,992"):
+        dataclasses.replace(EXPERIMENT, **changed)

@@ -14,34 +14,31 @@ from lantm.checking.geometries import check_geometry
 from lantm.checking.tasks import check_task
 from lantm.checking.weightings import check_weighting
 from lantm.errors import LantmError
-from lantm.geometry import GEOMETRIES, Geometry, make_geometry
-from lantm.machine import WEIGHTINGS, Controller, Weighting, make_weighting
+from lantm.geometry import Geometry, make_geometry
+from lantm.machine import Controller, Weighting, make_weighting
 from lantm.registry import Registry, imports_module
 from lantm.tasks import TASKS, Task, make_task
 
 CONTROLLERS: Registry[Controller] = Registry("controller", Controller)  # type: ignore[type-abstract]
 
-_KINDS: tuple[tuple[Registry[Any], Callable[[str], Any]], ...] = (
-    (TASKS, make_task),
-    (GEOMETRIES, make_geometry),
-    (WEIGHTINGS, make_weighting),
-    (CONTROLLERS, CONTROLLERS.make),
-)
+_MAKERS: tuple[Callable[[str], Any], ...] = (make_task, make_geometry, make_weighting, CONTROLLERS.make)
+_NOT_MINE = ("is not the name of", "derive it from that class")
 
 
 def find(name: str) -> Task | Geometry | Weighting | Controller:
     """The task, geometry, weighting or controller of this name: a registered one, or `module:Name`."""
     reasons = []
-    for registry, make in _KINDS:
+    for make in _MAKERS:
         try:
             made: Task | Geometry | Weighting | Controller = make(name)
             return made
         except LantmError as error:
-            reasons.append((registry, str(error)))
-    # For a module or a file all registries report the same error, except that each says it is not of its base class.
-    telling = [reason for _, reason in reasons if "derive it from that class" not in reason]
-    if (imports_module(name) or name.endswith(".py")) and telling:
-        raise LantmError(telling[0].replace(" to use as task", " to check"))  # that of the first registry
+            reasons.append(str(error))
+    # The registry that has the name says what is wrong with it, as all do for a module or a file; the others that they
+    # do not know it, or that it is not of their base class.
+    for reason in reasons:
+        if not (reason.startswith("unknown ") or any(words in reason for words in _NOT_MINE)):
+            raise LantmError(reason.replace(" to use as task", " to check"))  # that of the first registry
     kinds = "a Task, a Geometry, a Weighting or an object that is a Controller"
     raise LantmError(f"{name!r} cannot be checked: name {kinds}, as module:Name")
 

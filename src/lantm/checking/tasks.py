@@ -1,5 +1,6 @@
 """Tests a task against the contract `lantm.tasks.Task`: the layout of its batches, and `output` against `expected`."""
 
+import collections
 import itertools
 from collections.abc import Callable
 from functools import partial
@@ -12,9 +13,12 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from lantm.batch import Batch
 from lantm.checking.finding import Finding
 from lantm.errors import LantmError
+from lantm.evaluation.budget import Share, check_fits
 from lantm.tasks import SizedTask, Task
 
 _PROBLEMS, _QUICK = 1000, 128
+_PER_STEP = 4 * 4  # bytes: inputs, targets, mask, and the symbols that they are made of
+_MOST_SYMBOLS = 2**31 - 1  # they are 32-bit integers
 _LAYOUT = "layout: <s>, the input, </s> until the answer has ended"
 _SYMBOLS = "symbols: within the vocabulary, a distinct character for each"
 _EXPECTED = "output is what expected says"
@@ -23,6 +27,9 @@ _ROOM = "a problem does not depend on the room in its arrays"
 
 def check_task(task: Task, thorough: bool = True) -> list[Finding]:
     """Tests random and, if `thorough`, hard problems of all lengths up to twice the longest training length."""
+    symbols = _symbols(task)
+    if symbols.broken:
+        return [symbols]
     trained = task.train_lengths
     longest = min(2 * trained.largest, max(trained.largest, task.longest_length))
     every = np.arange(trained.smallest, longest + 1, trained.stride)
@@ -33,6 +40,8 @@ def check_task(task: Task, thorough: bool = True) -> list[Finding]:
         kinds["hard"] = task.sample_hard
     number = (_PROBLEMS if thorough else _QUICK) // len(kinds)
     lengths = np.resize(every, number) if number > len(every) else every[:: len(every) // number][:number]
+    drawn = Share(_PER_STEP * number * task.steps(longest), "the lengths of the task, or what it makes of them")
+    check_fits("this check", {f"{number} problems of length {longest:,}": drawn})
     for at, (kind, sample) in enumerate(kinds.items()):
         draw = jax.jit(partial(_drawn, sample, longest))
         batch = jax.device_get(draw(jax.random.key(at), jnp.asarray(lengths, "int32")))
@@ -52,7 +61,7 @@ def check_task(task: Task, thorough: bool = True) -> list[Finding]:
         left_out = f"{len(unreadable):,} problems were left out, which cannot be written as text: {unreadable[0]}"
         found[_EXPECTED] = found[_EXPECTED]._replace(note=left_out)
     room = [_same_in_any_room(task, int(every[len(every) // 3]), longest)] if thorough else []
-    return [_symbols(task), *found.values(), *room]
+    return [symbols, *found.values(), *room]
 
 
 def _drawn(sample: Callable[..., Batch], longest: int, key: PRNGKeyArray, lengths: Int[Array, " problems"]) -> Batch:
@@ -60,10 +69,10 @@ def _drawn(sample: Callable[..., Batch], longest: int, key: PRNGKeyArray, length
 
 
 def _symbols(task: Task) -> Finding:
-    names = [task.symbol_name(symbol) for symbol in range(min(task.vocabulary, 10_000))]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if task.data_symbols < 1 or task.unused_symbols < 0:
+    if task.data_symbols < 1 or task.unused_symbols < 0 or task.vocabulary > _MOST_SYMBOLS:
         return Finding(_SYMBOLS, 1, f"there are {task.data_symbols} data symbols and {task.unused_symbols} unused ones")
+    names = [task.symbol_name(symbol) for symbol in range(min(task.vocabulary, 10_000))]
+    twice = next((name for name, times in collections.Counter(names).items() if times > 1), None)
     return Finding(_SYMBOLS, len(names), None if twice is None else f"two symbols are shown as {twice!r}", _short(task))
 
 

@@ -102,7 +102,9 @@ def _add(chosen: AddArguments) -> int:
 
 
 def _figures(row: dict[str, Any]) -> str:
-    return f"{row['perplexity']:.1f}" if "perplexity" in row else f"{row['coarse']:.1f}/{row['fine']:.1f}"
+    if "perplexity" not in row:
+        return f"{row['coarse']:.1f}/{row['fine']:.1f}"
+    return "-" if row["perplexity"] is None else f"{row['perplexity']:.1f}"
 
 
 def _table(machines: list[Trained]) -> Table:
@@ -115,7 +117,7 @@ def _table(machines: list[Trained]) -> Table:
     )
     table.add_column("name", overflow="fold", min_width=10)
     for name in ("recipe", *scales):
-        table.add_column(name, no_wrap=True)
+        table.add_column(escape(printable(name)), no_wrap=True)
     for machine in machines:
         figures = {row["scale"]: _figures(row) for row in machine.notes.get("scores", [])}
         names = (escape(printable(machine.name)), escape(printable(machine.experiment.recipe_name)))

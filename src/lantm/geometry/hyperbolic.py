@@ -4,11 +4,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lantm.errors import LantmError
 from lantm.geometry.base import Action, Gate, Key, RawAction
 from lantm.geometry.euclidean import interpolate
 from lantm.geometry.half_space import HalfSpaceGeometry
-from lantm.geometry.options import check_radius
+from lantm.geometry.options import check_dimension, check_radius
 
 # Logarithms of scales, and shifts, are clipped to these: beyond them float32 cannot distinguish keys.
 _STRONGEST = 32.0
@@ -34,8 +33,7 @@ class Hyperbolic(HalfSpaceGeometry):
     isometric = True
 
     def __check_init__(self) -> None:
-        if self.dimension < 2:
-            raise LantmError(f"hyperbolic space needs dimension 2 or more, not {self.dimension}")
+        check_dimension("hyperbolic space needs", 2, self.dimension)
         check_radius("hyperbolic", self.radius)
 
     @property

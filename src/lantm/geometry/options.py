@@ -2,6 +2,19 @@
 
 from lantm.errors import LantmError
 
+_MOST_DIMENSIONS = 256
+
+
+def check_dimension(space: str, smallest: int, dimension: int) -> None:
+    """Raises a `LantmError` for a key space of an impossible dimension.
+
+    Distances are sums that are compiled component by component, so thousands of them would not end compiling.
+    """
+    if dimension < smallest:
+        raise LantmError(f"{space} dimension {smallest} or more, not {dimension}")
+    if dimension > _MOST_DIMENSIONS:
+        raise LantmError(f"{space} dimension {_MOST_DIMENSIONS} or less, not {dimension}")
+
 
 def check_radius(geometry: str, radius: float) -> None:
     """Raises a `LantmError` unless the radius is between 0.001 and 1e6."""

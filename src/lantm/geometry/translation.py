@@ -4,9 +4,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lantm.errors import LantmError
 from lantm.geometry.base import Action, Gate, Key, RawAction
 from lantm.geometry.euclidean import EuclideanGeometry, interpolate
+from lantm.geometry.options import check_dimension
 
 
 class Translation(EuclideanGeometry):
@@ -19,8 +19,7 @@ class Translation(EuclideanGeometry):
     dimension: int = eqx.field(static=True, default=2)
 
     def __check_init__(self) -> None:
-        if self.dimension < 1:
-            raise LantmError(f"translations need dimension 1 or more, not {self.dimension}")
+        check_dimension("translations need", 1, self.dimension)
 
     @property
     def key_size(self) -> int:

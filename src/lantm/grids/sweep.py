@@ -133,8 +133,9 @@ def read_sweep(path: pathlib.Path, trust: Trust = False) -> Sweep:
     try:
         check_file(path, LARGEST_FILE)
         text = path.read_text(encoding="utf-8")
-        # TOML's dates, which JSON does not have, are not valid for any setting.
-        values = json.loads(text) if path.suffix == ".json" else json.loads(json.dumps(tomllib.loads(text)))
+        # TOML's dates, which JSON does not have, become texts, which their settings refuse.
+        toml = path.suffix == ".toml"
+        values = json.loads(json.dumps(tomllib.loads(text), default=str) if toml else text)
     except FileNotFoundError as error:
         raise LantmError(f"there is no file {path}: lantm sweep --help shows an example file") from error
     except (OSError, ValueError, TypeError, RecursionError) as error:

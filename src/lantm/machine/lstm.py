@@ -15,7 +15,7 @@ from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.linear import Linear, lstm_matrices
 from lantm.machine.lstm_stack import StackRun, StackWeights, run_stack
-from lantm.machine.model import Config, Model, ModelName, Output, refuse_kernels_and_noise
+from lantm.machine.model import MOST_LAYERS, Config, Model, ModelName, Output, refuse_kernels_and_noise
 from lantm.machine.older_records import LSTM_CONSTANTS
 from lantm.machine.state import Schedule
 from lantm.machine.step_sums import Noise
@@ -45,6 +45,8 @@ class LstmConfig(Config):
         for name in ("layers", "cells", "embedding"):
             if getattr(self, name) < 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
+        if self.layers > MOST_LAYERS:
+            raise LantmError(f"layers is {self.layers}: give at most {MOST_LAYERS}")
 
     @staticmethod
     def upgrade(values: dict[str, Any]) -> dict[str, Any]:

@@ -47,6 +47,10 @@ class Output(NamedTuple):
     trace: Trace | None
 
 
+MOST_LAYERS = 256
+"""The largest number of layers of a stack: each is compiled, and the time before the first epoch grows with it."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Config(abc.ABC):
     """Sizes and switches of a model; each field is a flag and a JSON key."""

@@ -3,9 +3,10 @@
 import abc
 import bisect
 import functools
+import operator
 import reprlib
 from collections.abc import Callable, Mapping
-from typing import ClassVar, final
+from typing import Any, ClassVar, cast, final
 
 import jax
 import jax.numpy as jnp
@@ -92,19 +93,19 @@ class SizedTask(Task):
     @final
     def answer_size(self, length: Count) -> Count:
         """The number of symbols of an answer: the output and `<e>`."""
-        return self.output_size(length) + 1
+        return _checked(self, "output_size", length, self.output_size(length)) + 1
 
     @final
     def steps(self, length: Count) -> Count:
         """The number of steps of a problem: `<s>`, the input, and one `</s>` for each answer symbol."""
-        return 1 + self.input_size(length) + self.answer_size(length)
+        return 1 + _checked(self, "input_size", length, self.input_size(length)) + self.answer_size(length)
 
     # Problems.
 
     @final
     def sample(self, key: PRNGKeyArray, batch_size: int, length: Length, capacity_length: int) -> Batch:
         """Random problems; see `Task.sample`."""
-        room = self.input_size(capacity_length)
+        room = _checked(self, "input_size", capacity_length, self.input_size(capacity_length))
         lengths = jnp.broadcast_to(jnp.asarray(length, dtype="int32"), (batch_size,))
         keys = jax.random.split(key, batch_size)
         symbols = jax.vmap(lambda key, length: self.draw(key, length, room))(keys, lengths)
@@ -256,6 +257,22 @@ def _lay_out(
 
 
 _compiled_lay_out = jax.jit(_lay_out, static_argnums=(0, 3, 4))
+
+
+def _checked(task: Task, name: str, length: Count, size: Any) -> Count:
+    """A size that a task computes from a length, if it is one; that of a traced length is not known."""
+    if not isinstance(length, int):
+        return cast(Count, size)
+    try:
+        number = operator.index(size)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise LantmError(
+            f"{name}({length}) of the task {task.name} is {size!r}: return a whole number of at least 0, without "
+            "jax.numpy"
+        )
+    return number
 
 
 def _row(output: object, name: str) -> Int[Array, " output"]:

@@ -52,8 +52,8 @@ def _unknown(name: str) -> str:
         return f"the zoo has no machine for {name}: lantm train {name} --out RUN trains one; then give RUN instead"
     near = meant(name, zoo.tasks(), also=zoo.names())
     return (
-        f"{name} is not a run folder: it has no experiment.json; lantm train --out makes one; nor is it a machine of "
-        f"the zoo: {near}, and the longer names that lantm zoo lists"
+        f"{name or repr(name)} is not a run folder: it has no experiment.json; lantm train --out makes one; nor is "
+        f"it a machine of the zoo: {near}, and the longer names that lantm zoo lists"
     )
 
 
@@ -85,7 +85,7 @@ def load_file(path: pathlib.Path, data: pathlib.Path | None = None, trust: Trust
     notes = _read_notes(stored, path)
     with concerning(path):
         experiment = Experiment.from_json(notes.experiment, trust)
-    source = _source_of_file(experiment, notes.words, data)
+        source = _source_of_file(experiment, notes.words, data)
     model, _ = weight_files.load(path, model_shapes(experiment.machine, source.vocabulary))
     weights: Model = jax.tree.map(lambda weights: np.asarray(weights)[None], model)  # NumPy needs no compilation
     if not finite_weights(weights).all():
@@ -124,7 +124,8 @@ def _read_notes(stored: dict[str, Any], path: pathlib.Path) -> Notes:
     notes = make_record(Notes, stored, f"{path}: notes", others=True)
     read_provenance(notes.trained, f"{path}: notes.trained")
     read_provenance(notes.scored, f"{path}: notes.scored")
-    read_rows(stored.get("scores", []), f"{path}: notes.scores")
+    with concerning(path):
+        read_rows(stored.get("scores", []), "notes.scores")
     return notes
 
 

@@ -8,6 +8,7 @@ import jax
 from lantm.errors import LantmError, meant
 from lantm.evaluation.budget import model_shapes
 from lantm.machine import Config, LantmConfig, Model
+from lantm.records import make_record
 from lantm.tasks import Source, Text
 from lantm.trained.trained import Trained
 from lantm.training import Experiment, ModelName
@@ -47,11 +48,11 @@ def switched(machines: Trained, **switches: Any) -> Trained:
     if not isinstance(before, LantmConfig):
         raise LantmError(f"{machines.name} is not a Lie access machine: it has no switches")
     for name in switches:
-        if not hasattr(before, name):
+        if name not in vars(before):
             raise LantmError(f"there is no switch {name!r}: {meant(name, vars(before))}")
-    machine = dataclasses.replace(before, **switches)
+    machine = make_record(LantmConfig, vars(before) | switches, "switched")
     weights = _fitted(alone, machine, alone.source.vocabulary, "change switches that leave the weights as they are")
-    trained_with = {name: getattr(before, name) for name in switches} | alone.trained.get("switches", {})
+    trained_with = {name: getattr(before, name) for name in switches} | (alone.trained.get("switches") or {})
     return dataclasses.replace(
         alone,
         experiment=dataclasses.replace(alone.experiment, machine=machine),

@@ -18,7 +18,7 @@ from lantm.machine import (
     TransformerConfig,
 )
 from lantm.randomness import SEEDS
-from lantm.records import json_object, make_record
+from lantm.records import LARGEST, json_object, make_record
 from lantm.registry import Trust, check_trust, imports_module
 from lantm.tasks import Corpus, Lengths, Source, Task, Text, make_task, read_corpus
 from lantm.tasks.base import LONGEST
@@ -120,10 +120,12 @@ class Experiment:
             raise LantmError(f"recorded_seeds is {self.recorded_seeds}: give a whole number of at least 0")
         if self.first_seed + self.seeds > SEEDS:
             raise LantmError(f"{self.seeds} seeds from {self.first_seed} on are too many: seeds must be below {SEEDS}")
-        for record in (self.machine, self.recipe):
+        for record in (self, self.machine, self.recipe, *filter(None, [self.text])):
             for name, value in vars(record).items():
                 if isinstance(value, float) and not math.isfinite(value):
                     raise LantmError(f"{name} is {value}: give a finite number")
+                if isinstance(value, int) and abs(value) > LARGEST:  # the run folder could not be read again
+                    raise LantmError(f"{name} is {value}: whole numbers go up to {LARGEST:,}")
         if self.model != (name := self.machine.model_name):
             raise LantmError(f"this machine is not a {self.model}: choose the model {name}")
         if isinstance(self.machine, LantmConfig):
@@ -248,6 +250,11 @@ class Experiment:
         values["machine"] = make_record(config, values.get("machine"), "machine")
         values["recipe"] = make_record(Recipe, values.get("recipe"), "recipe")
         return make_record(cls, values, "experiment")
+
+
+def modules_in(values: Any) -> set[str]:
+    """The `module:Name` names in the JSON values of an experiment."""
+    return set(filter(imports_module, _names(values, values.get("machine")))) if isinstance(values, Mapping) else set()
 
 
 def _names(experiment: Mapping[str, Any], machine: Any) -> list[str]:

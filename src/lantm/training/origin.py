@@ -15,7 +15,7 @@ from jaxtyping import Bool
 from lantm.errors import LantmError
 from lantm.machine import Model
 from lantm.tasks import Source, Text
-from lantm.training.experiment import Experiment
+from lantm.training.experiment import Experiment, modules_in
 from lantm.training.learner import Learner
 
 _SHOWN = 3  # number of differences that an error message lists
@@ -42,6 +42,11 @@ def check_origin(notes: Mapping[str, Any], experiment: Experiment, source: Sourc
     if "experiment" not in notes:
         return
     now = origin(experiment, source)
+    if others := sorted(modules_in(notes["experiment"]) - set(experiment.modules)):
+        raise LantmError(
+            f"{folder} has a checkpoint of another experiment: it names {others[0]!r}, and experiment.json does not; "
+            "undo that, or train in another folder"
+        )
     try:
         trained = Experiment.from_json(notes["experiment"], experiment.modules)
     except LantmError as error:

@@ -22,7 +22,7 @@ from lantm.batch import Batch
 from lantm.errors import LantmError
 from lantm.machine.backend import Backend
 from lantm.machine.linear import Linear
-from lantm.machine.model import Config, Model, ModelName, Output, refuse_kernels_and_noise
+from lantm.machine.model import MOST_LAYERS, Config, Model, ModelName, Output, refuse_kernels_and_noise
 from lantm.machine.state import Schedule
 from lantm.machine.step_sums import Noise
 
@@ -52,6 +52,8 @@ class TransformerConfig(Config):
         for name in ("layers", "cells", "embedding", "heads", "feedforward"):
             if getattr(self, name) < 1:
                 raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
+        if self.layers > MOST_LAYERS:
+            raise LantmError(f"layers is {self.layers}: give at most {MOST_LAYERS}")
         if self.cells % self.heads:
             raise LantmError(f"{self.cells} cells cannot be split over {self.heads} heads: give a multiple")
         if self.positions == "rope" and (self.cells // self.heads) % 2:
