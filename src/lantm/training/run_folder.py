@@ -226,7 +226,7 @@ class RunFolder:
         return self.path / "recordings"
 
     def recordings(self, source: Source, seed: int) -> Iterator[tuple[int, Recording]]:
-        """The recordings of a seed with their epochs; empty if it was not recorded."""
+        """The recordings of a seed with their epochs; raises a `LantmError` if it is not among the recorded ones."""
         return recordings.load_recordings(self.recordings_path, self.experiment(), source, seed)
 
     # Checkpoints.
