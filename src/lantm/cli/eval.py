@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
     rows = score_rows(experiment, scores)
     if chosen.save:
         record = {
-            "command": published("eval", arguments),
+            "command": published("eval", arguments, run=chosen.run),
             "rows": rows,
             "experiment": machines.experiment.published(),
             "epoch": machines.epoch,

@@ -90,9 +90,8 @@ def main(arguments: list[str]) -> int:
     index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
     result = _as_json(machines, int(machines.start_seeds[index]), found)
     if chosen.save:
-        here = pathlib.Path(chosen.machine).exists()  # otherwise a machine of the zoo
         origin = {
-            "command": published("verify", arguments, run=chosen.machine if here else None),
+            "command": published("verify", arguments, run=chosen.machine),
             "experiment": machines.experiment.published(),
             "epoch": machines.epoch,
             "weights": chosen.weights,
