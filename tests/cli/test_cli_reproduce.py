@@ -189,6 +189,12 @@ def test_the_one_before_is_shown_too(lantm, shelf: pathlib.Path, trained) -> Non
     assert added.startswith("added: copy-lantm-invnorm, seed 1: 1x ")
 
 
+def test_the_one_before_may_have_no_scores(lantm, shelf: pathlib.Path, trained) -> None:
+    trained.machines.save(shelf / "copy-lantm-invnorm.safetensors", seed=3)
+    said = lantm("zoo", "add", trained.folder.path, "--seed", 1, "--problems", 32, "--scales", 1, "--shelf", shelf)
+    assert said.out.splitlines()[0] == "before: copy-lantm-invnorm, seed 3: no scores"
+
+
 def test_commands_take_its_name(lantm, shelf: pathlib.Path, trained) -> None:
     """They say of it what they say of the run it comes from."""
     flags = ("--problems", 32, "--scales", 1, 2, "--json")
