@@ -201,7 +201,8 @@ def _train(
         corpus = source.corpus
         words = f"{len(corpus.train):,} words, validated on {len(corpus.valid):,}"
         say(console, f"on {words}, {len(corpus.words):,} different ones")
-    if (hours := estimated_hours(experiment, source)) > 1:
+    left = 1 - folder.last_epoch() / experiment.recipe.epochs
+    if (hours := left * estimated_hours(experiment, source)) > 1:
         say(console, f"estimated time: about {hours:,.0f} hours")
     trust = " --trust" if experiment.modules else ""
     command = f"{program()} train --resume {shlex.quote(str(folder.path))}{trust}"
