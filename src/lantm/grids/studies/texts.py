@@ -52,15 +52,9 @@ def text_cells(request: Request, machines: Sequence[tuple[ModelName, Mapping[str
 
 
 def _changed(experiment: Experiment, changes: Mapping[str, Any], text: TextFiles, request: Request) -> Experiment:
-    epochs = request.epochs or (2 if request.quick else experiment.recipe.epochs)
-    seeds = request.seeds if request.seeds is not None else 1 if request.quick else SEEDS
-    return dataclasses.replace(
-        experiment,
-        machine=dataclasses.replace(experiment.machine, **changes),
-        recipe=dataclasses.replace(experiment.recipe, epochs=epochs),
-        seeds=seeds,
-        text=text,
-    )
+    machine = dataclasses.replace(experiment.machine, **changes)
+    experiment = dataclasses.replace(experiment, machine=machine, text=text)
+    return request.applied_to(experiment.with_epochs(2), 1) if request.quick else request.applied_to(experiment, SEEDS)
 
 
 def _geometry(model: ModelName, changes: Mapping[str, Any]) -> dict[str, str]:
