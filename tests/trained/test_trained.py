@@ -144,6 +144,19 @@ def test_problems_and_traces(trained) -> None:
         run.problem(length=10**7)
 
 
+@pytest.mark.parametrize("draw", [-1, 2**31])
+def test_no_such_draw(trained, draw: int) -> None:
+    run = trained.machines
+    for asked in (run.problem, run.scores, lambda draw: run.verify(4, draw=draw)):
+        with pytest.raises(LantmError, match=f"draw is {draw}: give a whole number from 0 to 2147483647"):
+            asked(draw=draw)
+
+
+def test_nothing_to_verify(trained) -> None:
+    with pytest.raises(LantmError, match="there is nothing to verify: ask for random problems, hard ones or both"):
+        trained.machines.verify(4, random=False, hard=False)
+
+
 def test_what_it_is(trained) -> None:
     run = trained.machines
     assert isinstance(run.geometry, Translation)

@@ -22,7 +22,7 @@ from lantm.evaluation.measured import Measured
 from lantm.evaluation.perplexity import Perplexity, piece_surprises
 from lantm.evaluation.scores import Marks, Scores, mark
 from lantm.machine import Model
-from lantm.randomness import EVALUATE, HARD, seed_key, shared_key
+from lantm.randomness import EVALUATE, HARD, SEEDS, seed_key, shared_key
 from lantm.tasks import Lengths, Task, Text
 from lantm.tasks.corpus import Part
 
@@ -52,6 +52,12 @@ def check_problems(problems: int) -> None:
         raise LantmError(f"problems is {problems}: give a whole number from 1 to {MOST_PROBLEMS:,}")
 
 
+def check_draw(draw: int) -> None:
+    """Raises a `LantmError` unless the number of a draw is valid."""
+    if not 0 <= draw <= SEEDS:
+        raise LantmError(f"draw is {draw}: give a whole number from 0 to {SEEDS}")
+
+
 def choosing(problems: int) -> Draw:
     """Problems for selecting the best seed."""
     check_problems(problems)
@@ -61,6 +67,7 @@ def choosing(problems: int) -> Draw:
 def reporting(problems: int, draw: int = 1) -> Draw:
     """Problems for reported scores: those that `lantm eval` draws by default."""
     check_problems(problems)
+    check_draw(draw)
     return Draw(problems, EVALUATE, draw)
 
 

@@ -35,7 +35,7 @@ from lantm.evaluation import (
     verify,
 )
 from lantm.evaluation.budget import Share, at_once, check_fits, run_size
-from lantm.evaluation.examiner import BATCH, check_problems
+from lantm.evaluation.examiner import BATCH, check_draw, check_problems
 from lantm.files import file_name
 from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model, parameter_count
@@ -203,6 +203,7 @@ class Trained:
         """A random problem of a length, by default the longest training length; each `draw` gives a different one."""
         length = self.source.train_lengths.largest if length is None else length
         self.source.check_length(length)
+        check_draw(draw)
         if length > LONGEST:
             raise LantmError(f"length is {length}: ask for lengths up to {LONGEST:,}")
         return self.source.sample(seed_key(draw, RECORD), 1, length, length)
@@ -264,12 +265,15 @@ class Trained:
         if not isinstance(self.source, Task):
             raise LantmError("a text has no answers to verify: lantm eval computes the perplexity of a language model")
         check_problems(problems)
+        check_draw(draw)
         self.source.check_length(length)
         if length > self.source.longest_length:
             raise LantmError(f"length is {length}: ask for lengths up to {self.source.longest_length:,}")
         parts = {"random": (RANDOM,) if random else (), "hard": self.source.hard_kinds if hard else ()}
         asked = {part: kinds for part, kinds in parts.items() if kinds}
         if not asked:
+            if not hard:
+                raise LantmError("there is nothing to verify: ask for random problems, hard ones or both")
             raise LantmError(f"{self.source.name} has no hard problems: ask for random ones")
         return verify(self.model(seed, which), self.source, length, problems, asked, draw, watch)
 
