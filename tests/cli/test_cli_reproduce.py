@@ -39,7 +39,7 @@ def study(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> S
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--scales 1000000000", "ask for lengths up to 1,000,000"),
+        ("--scales 1000000000", "use up to 1,000,000"),
         ("--problems 10000001", "give a whole number from 1 to 10,000,000"),
         ("--seeds 1000000000", "this training would take"),
         ("--out link", "link: it is a broken link"),

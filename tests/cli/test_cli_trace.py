@@ -69,7 +69,7 @@ def test_a_machines_file(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.Monk
     [
         (["--input", "ab", "--length", "3"], "leave out --length"),
         (["--length", "0"], "no problems of length 0"),
-        (["--length", "10000000"], "lengths up to 1,000,000"),
+        (["--length", "10000000"], "use up to 1,000,000"),
         (["--draw", "-1"], "draw is -1"),
         (["--seed", "9"], "seed 9"),
         (["--input", "ä"], "no symbol for"),

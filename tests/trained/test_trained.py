@@ -104,7 +104,7 @@ def test_where_to_score() -> None:
     both = lengths_or_parts(copy, scales=(2,), lengths=(32,), hard=True)
     assert list(both) == ["2x", "2x hard", "0.5x", "0.5x hard"]
     assert both["2x hard"] == Hard(copy.lengths_at(2))
-    with pytest.raises(LantmError, match="ask for lengths up to"):
+    with pytest.raises(LantmError, match="use up to 1,000,000"):
         lengths_or_parts(copy, lengths=(10**7,))
 
 
@@ -140,8 +140,12 @@ def test_problems_and_traces(trained) -> None:
     last = run.trace("ab", seed=1, which="last")
     assert last.heads is not None
     assert not np.array_equal(last.heads.keys, written.heads.keys)
-    with pytest.raises(LantmError, match="ask for lengths up to"):
+    with pytest.raises(LantmError, match="use up to 1,000,000"):
         run.problem(length=10**7)
+    few = dataclasses.replace(run, source=make_task("prioritySort"))
+    for asked in (few.problem, few.verify, lambda length: few.scores(lengths=(length,))):
+        with pytest.raises(LantmError, match="prioritySort has no problems of length 1,001: use up to 1,000"):
+            asked(length=1001)
 
 
 @pytest.mark.parametrize("draw", [-1, 2**31])

@@ -93,8 +93,6 @@ class Cell(Job):
         check_problems(self.request.problems)
         if isinstance(source, Task):
             lengths_or_parts(source, self.scales, hard=self.hard)
-            for scale in self.scales:
-                source.check_length(source.lengths_at(scale).largest)
 
     def stored(self, folder: GridFolder) -> Record | None:
         """The stored result, if it belongs to this cell and there is no newer training."""

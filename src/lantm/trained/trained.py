@@ -41,7 +41,6 @@ from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model, parameter_count
 from lantm.randomness import RECORD, seed_key
 from lantm.tasks import Source, Task, Text
-from lantm.tasks.base import LONGEST
 from lantm.trained.scored_at import lengths_or_parts
 from lantm.trained.solution import Solution, encoded, solve
 from lantm.training import Experiment, History, Learner, Result, RunFolder, seed_and_start
@@ -204,8 +203,6 @@ class Trained:
         length = self.source.train_lengths.largest if length is None else length
         self.source.check_length(length)
         check_draw(draw)
-        if length > LONGEST:
-            raise LantmError(f"length is {length}: ask for lengths up to {LONGEST:,}")
         return self.source.sample(seed_key(draw, RECORD), 1, length, length)
 
     def trace(
@@ -267,8 +264,6 @@ class Trained:
         check_problems(problems)
         check_draw(draw)
         self.source.check_length(length)
-        if length > self.source.longest_length:
-            raise LantmError(f"length is {length}: ask for lengths up to {self.source.longest_length:,}")
         parts = {"random": (RANDOM,) if random else (), "hard": self.source.hard_kinds if hard else ()}
         asked = {part: kinds for part, kinds in parts.items() if kinds}
         if not asked:

@@ -21,7 +21,6 @@ from lantm.randomness import SEEDS
 from lantm.records import json_object, make_record
 from lantm.registry import Trust, check_trust, imports_module
 from lantm.tasks import Corpus, Lengths, Source, Task, Text, make_task, read_corpus
-from lantm.tasks.base import LONGEST
 from lantm.training.recipe import Recipe
 
 CONFIGS: dict[ModelName, type[Config]] = {
@@ -205,8 +204,6 @@ class Experiment:
             return task
         for length in self.lengths:
             task.check_length(length)
-        if max(self.lengths) > LONGEST:
-            raise LantmError(f"lengths are {self.lengths}: give lengths up to {LONGEST:,}")
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
     def with_epochs(self, epochs: int) -> "Experiment":
