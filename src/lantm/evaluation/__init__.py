@@ -15,7 +15,7 @@ from lantm.evaluation.examiner import (
 from lantm.evaluation.interval import clustered, wilson
 from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, from_best, merits, rounded
 from lantm.evaluation.perplexity import Perplexity
-from lantm.evaluation.recording import Approach, Heads, Memories, Recording, approach, record, stride
+from lantm.evaluation.recording import Heads, Memories, Recording, approach, record, stride
 from lantm.evaluation.scores import Marks, Scores, mark
 from lantm.evaluation.verification import Mistake, Part, Tally, Verification
 
@@ -23,7 +23,6 @@ __all__ = [
     "RANDOM",
     "SOLVED",
     "Answer",
-    "Approach",
     "Draw",
     "Examiner",
     "Hard",
