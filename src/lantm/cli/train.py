@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> int:
 
 def _chosen(task: str, model: str, recipe: str, origin: Trained | None, arguments: list[str]) -> Arguments[Any]:
     """The flags, with the defaults of the preset or of the machine that training starts from."""
-    defaults = preset(task, model if origin is None else preset_model(origin), recipe)
+    defaults = preset(task, model if origin is None else preset_model(origin.experiment), recipe)
     if origin is not None:
         defaults = dataclasses.replace(defaults, machine=origin.experiment.machine)
     kind: Any = type(defaults.machine)
