@@ -28,7 +28,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, first_line
 from lantm.evaluation.examiner import check_problems
 from lantm.files import check_file
 from lantm.grids.point import Point, Scoring
@@ -193,8 +193,7 @@ def _check_machine(machine: Config, vocabulary: int) -> None:
     try:
         account(machine, vocabulary)
     except (ValueError, TypeError, ArithmeticError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise LantmError(f"the machine cannot be built: {reason}") from error
+        raise LantmError(f"the machine cannot be built: {first_line(error)}") from error
 
 
 def _short(value: Any) -> str:

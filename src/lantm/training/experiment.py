@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, check_at_least_one
 from lantm.machine import (
     Config,
     LantmConfig,
@@ -111,8 +111,7 @@ class Experiment:
     def __post_init__(self) -> None:
         if self.members and (self.seeds, self.first_seed) != (len(self.members), 0):
             raise LantmError(f"there are {len(self.members)} members: give as many seeds, with first_seed 0")
-        if self.seeds < 1:
-            raise LantmError(f"seeds is {self.seeds}: give a whole number of at least 1")
+        check_at_least_one(self, "seeds")
         if self.first_seed < 0:
             raise LantmError(f"first_seed is {self.first_seed}: give a whole number of at least 0")
         if self.recorded_seeds < 0:
