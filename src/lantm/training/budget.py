@@ -11,6 +11,7 @@ import jax
 
 from lantm.devices import local_devices, on_cpu
 from lantm.evaluation.budget import LEARNING, Share, at_once, check_fits, model_shapes, run_size, size_of
+from lantm.files import nearest_existing
 from lantm.machine import Config, LantmConfig
 from lantm.shapes import shapes_of
 from lantm.tasks import Source, Task, Text
@@ -53,7 +54,7 @@ def check_budget(experiment: Experiment, source: Source, folder: pathlib.Path | 
             "checkpoints": Share(_KEPT * per_machine * machines, sizes),
             "recordings": Share(recorded, "--recorded-seeds or --epochs"),
         }
-        check_fits("this training", files, shutil.disk_usage(_existing(folder)).free, "disk space")
+        check_fits("this training", files, shutil.disk_usage(nearest_existing(folder)).free, "disk space")
 
 
 def estimated_hours(experiment: Experiment, source: Source) -> float:
@@ -82,8 +83,3 @@ def _shapes(machine: Config, recipe: Recipe, vocabulary: int) -> tuple[Any, Any]
     """The shapes of a model, and of the stored state of a machine: weights, best weights and optimiser state."""
     model = model_shapes(machine, vocabulary)
     return model, (model, model, shapes_of(recipe.transform().init, model))
-
-
-def _existing(path: pathlib.Path) -> pathlib.Path:
-    """The folder itself, or its nearest parent that exists."""
-    return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.is_dir())
