@@ -7,6 +7,7 @@ from lantm.report.pages.document import json_in_html
 from lantm.report.pages.viewer import Machine, exhibit, sampled_problems, usual_lengths, viewer_page
 from lantm.tasks import TASKS
 from lantm.trained import load, zoo
+from lantm.weight_files import SUFFIX
 
 MOST_BYTES = 2_000_000  # maximum size of the page
 _FIRST = "copy"  # the task shown first
@@ -26,7 +27,7 @@ def play_page(shelf: pathlib.Path = zoo.SHELF, most: int = MOST_BYTES) -> Play:
     room = most - len(_page([]).encode())
     shown, exhibits, left_out = [], [], []
     for name in _in_order(shelf):
-        trained = load(shelf / f"{name}.safetensors")
+        trained = load(shelf / f"{name}{SUFFIX}")
         task = trained.source
         machine = Machine(name, task, trained.model(), sampled_problems(task, usual_lengths(task)))
         made = exhibit(machine)
@@ -47,4 +48,4 @@ def _in_order(shelf: pathlib.Path) -> list[str]:
     """The default machines of all tasks, `_FIRST` first; then the others by size."""
     names = zoo.names(shelf)
     usual = [file.stem for task in sorted(TASKS, key=lambda task: task != _FIRST) if (file := zoo.find(task, shelf))]
-    return usual + sorted(set(names) - set(usual), key=lambda name: (shelf / f"{name}.safetensors").stat().st_size)
+    return usual + sorted(set(names) - set(usual), key=lambda name: (shelf / f"{name}{SUFFIX}").stat().st_size)
