@@ -5,8 +5,7 @@ import jax.numpy as jnp
 
 from lantm.geometry.base import Action, Key
 from lantm.geometry.half_space import HalfSpaceGeometry
-from lantm.geometry.options import check_radius
-from lantm.geometry.surface import SurfaceGeometry, halves
+from lantm.geometry.surface import SurfaceGeometry, check_radius, halves
 
 
 class Disk(SurfaceGeometry, HalfSpaceGeometry):

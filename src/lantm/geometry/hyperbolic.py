@@ -8,7 +8,7 @@ from lantm.errors import LantmError
 from lantm.geometry.base import Action, Gate, Key, RawAction
 from lantm.geometry.euclidean import interpolate
 from lantm.geometry.half_space import HalfSpaceGeometry
-from lantm.geometry.options import check_radius
+from lantm.geometry.surface import check_radius
 
 # Logarithms of scales, and shifts, are clipped to these: beyond them float32 cannot distinguish keys.
 _STRONGEST = 32.0

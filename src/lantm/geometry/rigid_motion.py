@@ -5,8 +5,7 @@ import equinox as eqx
 from lantm.geometry.base import Action, Key
 from lantm.geometry.complex_numbers import multiply
 from lantm.geometry.euclidean import EuclideanGeometry
-from lantm.geometry.options import check_radius
-from lantm.geometry.surface import SurfaceGeometry, halves
+from lantm.geometry.surface import SurfaceGeometry, check_radius, halves
 
 
 class RigidMotion(SurfaceGeometry, EuclideanGeometry):

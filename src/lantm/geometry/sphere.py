@@ -8,9 +8,8 @@ from jaxtyping import Array, Float
 from lantm.geometry.base import Action, Gate, Key, RawKey
 from lantm.geometry.complex_numbers import conjugate, multiply, squared_modulus
 from lantm.geometry.euclidean import interpolate, squared_euclidean_distance, squared_norm
-from lantm.geometry.options import check_radius
 from lantm.geometry.rotation import project
-from lantm.geometry.surface import SurfaceGeometry, half_radii, halves
+from lantm.geometry.surface import SurfaceGeometry, check_radius, half_radii, halves
 
 
 class Sphere(SurfaceGeometry):

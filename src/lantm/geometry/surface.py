@@ -16,6 +16,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from lantm.errors import LantmError
 from lantm.geometry.base import Action, Gate, Geometry, RawAction
 from lantm.geometry.complex_numbers import Complex, conjugate, multiply, squared_modulus
 from lantm.geometry.euclidean import interpolate
@@ -121,6 +122,12 @@ class SurfaceGeometry(Geometry):
         # Not by the determinant, which suffers from cancellation for long shifts in the disk.
         length = jnp.sqrt((1 - self.curvature * squared_modulus(beta)) / squared_modulus(alpha))
         return jnp.concatenate([alpha * length, beta], axis=-1)
+
+
+def check_radius(geometry: str, radius: float) -> None:
+    """Raises a `LantmError` unless the radius is between 0.001 and 1e6."""
+    if not 1e-3 <= radius <= 1e6:
+        raise LantmError(f"the geometry {geometry!r} cannot have the radius {radius}: give a number from 0.001 to 1e6")
 
 
 def halves(action: Float[Array, "*#batch 4"]) -> tuple[Complex, Complex]:
