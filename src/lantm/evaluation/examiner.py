@@ -77,7 +77,7 @@ class Hard(NamedTuple):
     lengths: Lengths
 
 
-def side_by_side(random: Mapping[str, Lengths], hard: Mapping[str, Lengths]) -> dict[str, Lengths | Hard]:
+def random_and_hard(random: Mapping[str, Lengths], hard: Mapping[str, Lengths]) -> dict[str, Lengths | Hard]:
     """Tests on random and on hard problems by label, each `2x` before `2x hard`."""
     tests: dict[str, Lengths | Hard] = {}
     for label, lengths in {**random, **hard}.items():

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lantm.errors import LantmError
-from lantm.evaluation import side_by_side
+from lantm.evaluation import random_and_hard
 from lantm.evaluation.examiner import PARTS
 from lantm.tasks import Lengths, Source, Task, Text
 
@@ -31,4 +31,4 @@ def lengths_or_parts(
         source.check_length(length)
         share = length / source.train_lengths.largest
         tests[f"{share:.3g}x"] = Lengths(length, length, source.train_lengths.stride)
-    return side_by_side(tests, tests if hard else {})
+    return random_and_hard(tests, tests if hard else {})
