@@ -149,7 +149,7 @@ def test_solve(lantm, run_folder: pathlib.Path, moved: RunFolder, text_folder: p
     told = json.loads(lantm("solve", run_folder, "the head zooms", "--json").out)
     assert (told["problem"], told["expected"], told["right"], told["symbols"]) == ("the head zooms", None, None, 4)
     machines = load_run(RunFolder.open(run_folder))
-    assert told["seed"] == machines.seeds[machines.best_index]
+    assert told["seed"] == machines.seeds[machines.index()]
     lines = lantm("solve", run_folder, "the head zooms").out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["after <eos>", "after the", "after head", "after <unk>"]
     assert lines[-1] == f"after <unk>: {told['answer']}"

@@ -122,7 +122,7 @@ def test_videos_that_cannot_be(refused, trained, copy_of_run) -> None:
     assert "neither a .gif nor an .mp4" in refused("video", folder.path, "--out", "film.avi")
     assert "rate one from 1 to 50" in refused("video", folder.path, "--rate", "0")
     assert "not of seed 9" in refused("video", folder.path, "--seed", "9")
-    assert "copy is a machine of the zoo, which keeps no recordings" in refused("video", "copy")
+    assert "copy is a machine of the zoo, which keeps no training and no recordings" in refused("video", "copy")
     assert "is not a run folder" in refused("video", folder.path / "recordings")
     for path in folder.recordings_path.iterdir():
         path.unlink()

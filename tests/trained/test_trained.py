@@ -21,12 +21,12 @@ def with_merits(run: Trained, *merits: float) -> Trained:
 
 def test_the_best_seed_is_the_one_with_the_best_test(trained) -> None:
     run = with_merits(trained.machines, 5.0, 7.0, 50.0, 7.0)
-    assert run.best_index == 2
+    assert run.index() == 2
     assert list(run.best.seeds) == [2]
     np.testing.assert_array_equal(run.best.model().embedding, run.model(2).embedding)
     np.testing.assert_array_equal(run.model().embedding, run.model(2).embedding)
     run = with_merits(trained.machines, -np.inf, 7.0, -np.inf, 1.0)
-    assert run.best_index == 1
+    assert run.index() == 1
 
 
 def test_one_seed_alone_is_as_it_was_among_others(trained) -> None:
@@ -208,7 +208,7 @@ def test_the_best_reader_has_the_best_validation(reader: Trained) -> None:
     np.testing.assert_allclose(scores["validation"].values, best, atol=1e-3)
     alone = reader.best.scores()["test"]
     assert isinstance(alone, Perplexity)
-    assert alone.losses[0] == scores["test"].losses[reader.best_index]
+    assert alone.losses[0] == scores["test"].losses[reader.index()]
     for asked in ({"scales": (1,)}, {"lengths": (3,)}):
         with pytest.raises(LantmError, match="a text has no lengths to score at"):
             reader.scores(**asked)

@@ -1,5 +1,6 @@
 """Tests a task against the contract `lantm.tasks.Task`: the layout of its batches, and `output` against `expected`."""
 
+import collections
 import itertools
 from collections.abc import Callable
 from functools import partial
@@ -58,7 +59,7 @@ def _drawn(sample: Callable[..., Batch], longest: int, key: PRNGKeyArray, length
 
 def _symbols(task: Task) -> Finding:
     names = [task.symbol_name(symbol) for symbol in range(min(task.vocabulary, 10_000))]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in collections.Counter(names).items() if count > 1), None)
     if task.data_symbols < 1 or task.unused_symbols < 0:
         return Finding(_SYMBOLS, 1, f"there are {task.data_symbols} data symbols and {task.unused_symbols} unused ones")
     return Finding(_SYMBOLS, len(names), None if twice is None else f"two symbols are shown as {twice!r}")

@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
         check_links(_usual_folder(chosen.run))
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     experiment = machines.experiment
-    index = machines.best_index if chosen.seed is None else experiment.seed_index(chosen.seed)
+    index = machines.index(chosen.seed)
     seed = int(machines.start_seeds[index])
     name, batch = _problem(machines, chosen)
     with working(f"running {experiment.task}, {name}"):

@@ -86,7 +86,7 @@ def main(arguments: list[str]) -> int:
             which=chosen.weights,
             watch=display.update,
         )
-    index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
+    index = machines.index(chosen.seed)
     result = _as_json(machines, int(machines.start_seeds[index]), found)
     if chosen.save:
         origin = {

@@ -136,7 +136,7 @@ def _machines(source: Trained, chosen: Arguments, named: bool) -> list[Machine]:
         problems = [written_problem(task, chosen.input)]
     else:
         problems = sampled_problems(task, chosen.lengths or usual_lengths(task), chosen.draw)
-    by_rank = sorted(source.seeds, key=lambda seed: seed != source.seeds[source.best_index])
+    by_rank = sorted(source.seeds, key=lambda seed: seed != source.seeds[source.index()])
     run = f"{_name(source)}, " if named else ""
     return [
         Machine(

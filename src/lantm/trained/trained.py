@@ -135,19 +135,18 @@ class Trained:
         """The indices of the seeds, from the one with the best periodic test to the one with the worst."""
         return from_best(self.merits)
 
-    @property
-    def best_index(self) -> int:
-        """The index of the seed with the best periodic test, which is shown wherever one machine is shown."""
-        return self.ranked[0]
+    def index(self, seed: int | None = None) -> int:
+        """The index of a seed; by default of the one with the best periodic test, wherever one machine is shown."""
+        return self.ranked[0] if seed is None else self.experiment.seed_index(seed)
 
     @property
     def best(self) -> "Trained":
         """The best seed alone."""
-        return self.seed(self.seeds[self.best_index])
+        return self.seed(self.seeds[self.index()])
 
     def seed(self, seed: int) -> "Trained":
         """One seed alone, as in a machine's file."""
-        index = self.experiment.seed_index(seed)
+        index = self.index(seed)
         start = int(self.start_seeds[index])
         recipe = dataclasses.replace(self.experiment.recipe, starts=1)
         if members := self.experiment.members:
@@ -176,7 +175,7 @@ class Trained:
 
     def model(self, seed: int | None = None, which: Which = "best") -> Model:
         """The model of one seed: the given one, or the best."""
-        index = self.best_index if seed is None else self.experiment.seed_index(seed)
+        index = self.index(seed)
         # NumPy needs no compilation.
         model: Model = jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))
         return model
