@@ -178,9 +178,9 @@ def utf8(text: str) -> bytes:
     return text.encode(errors="replace")
 
 
-def write_json(path: pathlib.Path, value: Any, indent: int = 2) -> None:
+def write_json(path: pathlib.Path, value: Any) -> None:
     """Writes a JSON file atomically."""
-    write_whole(path, (json.dumps(value, indent=indent) + "\n").encode())
+    write_whole(path, (json.dumps(value, indent=2) + "\n").encode())
 
 
 def read_json_object(path: pathlib.Path, remedy: str = "") -> dict[str, Any]:

@@ -166,13 +166,13 @@ def _examine(
 class TextExaminer(Examiner):
     """Perplexities of the machines of all seeds on parts of a text, with carried state and memory."""
 
-    def __init__(self, text: Text, parts: Mapping[str, Part], seeds: int, batch_size: int = BATCH):
+    def __init__(self, text: Text, parts: Mapping[str, Part], seeds: int, batch_size: int):
         """`parts` are by label; a part is read in `batch_size` parallel columns."""
         self._mesh = device_mesh(seeds)
         self._parts = {label: text.pieces(part, batch_size) for label, part in parts.items()}
         self._tokens = {label: len(text.corpus.part(part)) for label, part in parts.items()}
 
-    def __call__(self, models: Model, seeds: Seeds, draw: Draw | None = None) -> dict[str, Measured]:
+    def __call__(self, models: Model, seeds: Seeds, draw: Draw) -> dict[str, Measured]:
         placed = place(models, self._mesh)
         read = compiled_once(piece_surprises, self._mesh)
         found: dict[str, Measured] = {}
@@ -183,7 +183,7 @@ class TextExaminer(Examiner):
             found[label] = Perplexity(total / self._tokens[label], self._tokens[label])
         return found
 
-    def compile(self, models: Model, seeds: Seeds, draw: Draw | None = None) -> None:
+    def compile(self, models: Model, seeds: Seeds, draw: Draw) -> None:
         placed, read = place(models, self._mesh), compiled_once(piece_surprises, self._mesh)
         for pieces in self._parts.values():
             read.lower(placed, pieces).compile()
