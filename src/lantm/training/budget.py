@@ -16,6 +16,7 @@ from lantm.machine import Config, LantmConfig
 from lantm.shapes import shapes_of
 from lantm.tasks import Source, Task, Text
 from lantm.training.experiment import Experiment
+from lantm.training.problems import check_set
 from lantm.training.recipe import Recipe
 
 # Rough operations per second of a CPU core and of a GPU, measured on the paper's machines.
@@ -26,8 +27,10 @@ _KEPT = 3  # checkpoints on disk, including the one being written
 
 
 def check_budget(experiment: Experiment, source: Source, folder: pathlib.Path | None = None) -> None:
-    """Raises a `LantmError` if a training does not fit into memory, or its files not on the disk."""
+    """Raises a `LantmError` if a training does not fit its task, into memory, or with its files on the disk."""
     recipe, machines = experiment.recipe, experiment.machines
+    if isinstance(source, Task):
+        check_set(recipe, source.train_lengths)
     model, state = _shapes(experiment.machine, recipe, source.vocabulary)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(model))
     per_machine = size_of(state) + 8 * recipe.batches
@@ -48,6 +51,8 @@ def check_budget(experiment: Experiment, source: Source, folder: pathlib.Path | 
         tested = run_size(model, recipe.batch_size, source.steps(longest)) * running
         shares[f"the tests at length {longest:,}"] = Share(tested, f"--test-scales, --batch-size, {machine}")
     check_fits("this training", shares)
+    if isinstance(source, Task):
+        source.check_length(longest)
     if folder is not None:
         recorded = _RECORDED * _steps(experiment, source) * recipe.epochs * len(experiment.recorded)
         files = {

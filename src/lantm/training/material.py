@@ -26,7 +26,7 @@ from lantm.tasks.pieces import Pieces
 from lantm.training.curriculum import Reached
 from lantm.training.experiment import Experiment
 from lantm.training.loss import negative_log_likelihood
-from lantm.training.problems import check_set, draw_problems
+from lantm.training.problems import draw_problems
 from lantm.training.recipe import Recipe
 
 Given = Any
@@ -155,7 +155,6 @@ class ProblemMaterial(Material):
     def __init__(self, experiment: Experiment, task: Any):
         assert isinstance(task, Task)
         recipe = experiment.recipe
-        check_set(recipe, task.train_lengths)
         self.lessons = ProblemLessons(recipe, task)
         self.per_batch, self.data = recipe.batch_size, ()
         self.counts = np.ones(recipe.batches, np.float32)
