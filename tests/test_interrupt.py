@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -171,6 +172,22 @@ def test_what_ends_by_itself_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> N
         while not (came() and interrupted()):
             pass
     assert saved == []
+
+
+def test_no_file_stays_open() -> None:
+    """Commands may run one after the other in a process, as in a notebook or in these tests."""
+
+    def files_open() -> int:
+        return len(os.listdir("/dev/fd"))
+
+    before = files_open()
+    for _ in range(3):
+        with ended_soon():
+            assert files_open() > before
+    limit = time.monotonic() + 10
+    while files_open() > before and time.monotonic() < limit:
+        time.sleep(0.01)  # a thread closes the last one
+    assert files_open() == before
 
 
 def test_the_first_tenth_of_a_second() -> None:

@@ -5,7 +5,9 @@ import json
 import os
 import pathlib
 import platform
+import shutil
 import subprocess
+import sys
 from typing import Any
 
 import jax
@@ -34,6 +36,23 @@ def test_without_git_there_is_no_commit(monkeypatch: pytest.MonkeyPatch, error: 
     assert provenance()["commit"] is None
     monkeypatch.setenv("LANTM_COMMIT", "abc123")
     assert provenance()["commit"] == "abc123"
+
+
+def test_the_commit_of_another_project_is_not_ours(tmp_path: pathlib.Path) -> None:
+    """A virtual environment often lies in the checkout of the project that uses it."""
+    package = tmp_path / ".venv" / "lantm"
+    shutil.copytree(pathlib.Path(lantm.__file__).parent, package, ignore=shutil.ignore_patterns("*.safetensors"))
+    who = ("-c", "user.name=a", "-c", "user.email=b")
+    for command in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "theirs"]):
+        subprocess.run(["git", "-C", tmp_path, *command], check=True)
+    code = "import lantm.provenance as here; print(here.__file__); print(here.provenance()['commit'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(package.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == [str(package / "provenance.py"), "None"]
 
 
 def system(monkeypatch: pytest.MonkeyPatch, name: str, cpuinfo: str | None, sysctl: str = "") -> None:

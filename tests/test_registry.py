@@ -129,6 +129,8 @@ def test_a_class_in_the_current_folder(here: pathlib.Path) -> None:
     assert isinstance(make_task("zoo_of_mine:Echo"), Copy)
     assert make_task("zoo_of_mine:Echo[data_symbols=5]").vocabulary == 8
     assert make_task("zoo_of_mine:loud").vocabulary == 10, "an object that is one already"
+    with pytest.raises(LantmError, match=r"'zoo_of_mine:loud' is an object, which takes no options: leave out \['data"):
+        make_task("zoo_of_mine:loud[data_symbols=5]")
     echo = make_task("zoo_of_mine:Echo[data_symbols=5]")
     assert TASKS.name_of(echo) == "zoo_of_mine:Echo[data_symbols=5]"
 

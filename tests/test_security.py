@@ -121,7 +121,7 @@ def test_what_is_typed_is_the_users_own_word(lantm, executed) -> None:
 def test_every_command_that_reads_files_has_the_flag(lantm) -> None:
     for name in COMMANDS:
         code = (pathlib.Path(package.__file__).parent / "cli" / f"{name}.py").read_text()
-        reads = re.search(r"open_trained\(|load_file\(|RunFolder\.open\(|read_sweep\(", code)
+        reads = re.search(r"open_trained\(|open_run\(|load_file\(|RunFolder\.open\(|read_sweep\(", code)
         assert bool(reads) == ("--trust" in lantm(name, "--help").out), name
     assert "--trust" in lantm("zoo", "add", "--help").out
 

@@ -33,6 +33,18 @@ def concerning(subject: object) -> Iterator[None]:
         raise LantmError(f"{subject}: {error}") from error
 
 
+def check_at_least_one(record: object, *names: str) -> None:
+    """Raises a `LantmError` unless these fields of a record are at least 1."""
+    for name in names:
+        if (value := getattr(record, name)) < 1:
+            raise LantmError(f"{name} is {value}: give a whole number of at least 1")
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an exception's message, or the name of its class."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def reason(error: BaseException) -> str:
     """The message of an exception in one line, or the name of its class: a user's class may fail to give a message.
 

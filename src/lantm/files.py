@@ -73,11 +73,16 @@ def _check_writable(path: pathlib.Path, folder: pathlib.Path) -> None:
 
     The system would say so too, but only after the work whose result is to be written.
     """
-    folder = next((one for one in (folder, *folder.parents) if os.path.lexists(one)), folder)
+    folder = nearest_existing(folder)
     if not folder.is_dir():
         raise LantmError(f"cannot write {path}: {folder} is not a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise LantmError(f"cannot write {path}: the folder {folder} is not writable")
+
+
+def nearest_existing(path: pathlib.Path) -> pathlib.Path:
+    """The path itself, or the nearest of its parents that exists."""
+    return next((one for one in (path, *path.parents) if os.path.lexists(one)), path)
 
 
 def check_links(folder: pathlib.Path) -> None:
@@ -173,9 +178,9 @@ def utf8(text: str) -> bytes:
     return text.encode(errors="replace")
 
 
-def write_json(path: pathlib.Path, value: Any, indent: int = 2) -> None:
+def write_json(path: pathlib.Path, value: Any) -> None:
     """Writes a JSON file atomically."""
-    write_whole(path, (json.dumps(value, indent=indent) + "\n").encode())
+    write_whole(path, (json.dumps(value, indent=2) + "\n").encode())
 
 
 def read_json_object(path: pathlib.Path, remedy: str = "") -> dict[str, Any]:

@@ -101,6 +101,7 @@ def ended_soon() -> Iterator[Callable[[], bool]]:
             grace = _GRACE_OF_THE_SECOND if came.is_set() else _ending.grace
             came.set()
             threading.Thread(target=end_after, args=(grace,), daemon=True).start()
+        os.close(told)
 
     def end_after(grace: float) -> None:
         if not ended.wait(grace):

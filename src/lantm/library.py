@@ -52,7 +52,7 @@ def train(
     trained so far are then returned, with `complete` false.
     """
     if start_from is not None and not isinstance(task, Experiment):
-        model, settings = preset_model(start_from), {**vars(start_from.experiment.machine), **settings}
+        model, settings = preset_model(start_from.experiment), {**vars(start_from.experiment.machine), **settings}
     experiment = _experiment(task, model, recipe, seeds, settings)
     source = _own_task(task, experiment) if isinstance(task, Task) else experiment.source()
     if experiment.modules:

@@ -75,9 +75,14 @@ def _cpu_name() -> str:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout that this package runs from, with a plus sign for uncommitted changes."""
-    folder = str(pathlib.Path(__file__).parent)
-    return _output("git", "-C", folder, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+")
+    """The commit of the checkout that this package runs from, with a plus sign for uncommitted changes.
+
+    An installed package may lie in the checkout of another project, which does not have this file.
+    """
+    file = pathlib.Path(__file__)
+    git = ("git", "-C", str(file.parent))
+    ours = _output(*git, "ls-files", file.name)
+    return ours and _output(*git, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+")
 
 
 def _output(*command: str) -> str | None:

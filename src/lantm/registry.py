@@ -165,6 +165,8 @@ class Registry(Generic[T]):
             known = f": {meant(attribute, [kind.__name__ for kind in kinds])}" if kinds else ""
             raise LantmError(f"module {module_name!r} has no {attribute!r} to use as {self.kind}{known}")
         if isinstance(found, self._base):
+            if options:
+                raise LantmError(f"{name!r} is an object, which takes no options: leave out {list(options)}")
             return found
         # Only subclasses of the base class are called.
         if not (isinstance(found, type) and issubclass(found, self._base)):

@@ -18,7 +18,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, first_line
 from lantm.files import write_whole
 
 FORMAT = "lantm-1"
@@ -91,7 +91,7 @@ def _opened(path: pathlib.Path) -> Iterator[tuple[Any, dict[str, str]]]:
                 raise LantmError(f"{path} was not written by this version of lantm: its format is not {FORMAT}")
             yield file, metadata
     except _DAMAGE as error:
-        raise LantmError(f"{path} is damaged ({_first_line(error)}): restore it from a copy") from error
+        raise LantmError(f"{path} is damaged ({first_line(error)}): restore it from a copy") from error
 
 
 def _shapes(file: Any) -> dict[str, tuple[int, ...]]:
@@ -154,8 +154,3 @@ def _name(place: Any) -> str:
 
 def _has_shape(leaf: Any) -> bool:
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__

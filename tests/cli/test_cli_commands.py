@@ -114,7 +114,7 @@ def test_a_complete_run_keeps_its_time_and_its_summary(lantm, copy_of_run: Calla
 def test_training_a_complete_run_further(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
     folder.write_seconds(1000.0)
-    assert "the run has 6 already" in lantm("train", "--resume", folder.path, "--epochs", 6).err
+    assert "the run already has 6" in lantm("train", "--resume", folder.path, "--epochs", 6).err
     said = lantm("train", "--resume", folder.path, "--epochs", 8)
     assert (said.status, said.err) == (0, "")
     assert [line.split()[0] for line in said.out.splitlines()[3:4]] == ["8"]
@@ -122,6 +122,16 @@ def test_training_a_complete_run_further(lantm, copy_of_run: Callable[[], RunFol
     assert 1000 < folder.seconds < 1600, "of all processes"
     assert folder.summary()["seconds"] == folder.seconds
     assert "leave out --cells" in lantm("train", "--resume", folder.path, "--cells", 3).err
+
+
+def test_the_estimated_time_is_what_is_left(
+    lantm, copy_of_run: Callable[[], RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lantm.cli.train.estimated_hours", lambda *_: 40.0)
+    folder = copy_of_run()
+    assert "estimated time" not in lantm("train", "--resume", folder.path).out, "it is complete"
+    said = lantm("train", "--resume", folder.path, "--epochs", 8).out
+    assert "estimated time: about 10 hours" in said, "6 of 8 epochs are done"
 
 
 @pytest.mark.thorough
@@ -171,7 +181,7 @@ def test_eval_saves_a_result_with_its_origin(lantm, trained, tmp_path: pathlib.P
     assert record["experiment"] == json.loads(json.dumps(trained.experiment.to_json()))
     assert (record["epoch"], record["weights"]) == (6, "best")
     assert record["scored"]["jax"]
-    assert record["command"].startswith("lantm eval ")
+    assert record["command"] == "lantm eval RUN --problems 8 --batch-size 4 --lengths 3 8 --json"
     said = lantm("eval", *asked, "--save", tmp_path)
     assert said.status == 2
     assert said.err.startswith(f"lantm: cannot write {tmp_path}")

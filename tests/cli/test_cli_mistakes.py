@@ -58,6 +58,8 @@ def test_an_unknown_command(refused: Refused) -> None:
         ("train copy --first-seed 3000000000", ["too many"]),
         ("train copy --learning-rate nan", ["learning_rate is nan"]),
         ("train copy --state-range inf", ["state_range is inf"]),
+        ("train copy --recycled-problems 3", ["recycled_problems is 3", "at least 63"]),
+        ("train prioritySort --test-scales 1 200", ["prioritySort has no problems of length 2,000: use up to 1,000"]),
         ("train copy --clip none", ["--clip cannot be 'none'", "{None}|FLOAT"]),
         ("train copy --test-scales", ["test_scales", "at least one"]),
         ("train copy --schedule steps", ["steps", "plateau", "cosine", "constant"]),

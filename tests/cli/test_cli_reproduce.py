@@ -39,7 +39,7 @@ def study(trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> S
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--scales 1000000000", "ask for lengths up to 1,000,000"),
+        ("--scales 1000000000", "use up to 1,000,000"),
         ("--problems 10000001", "give a whole number from 1 to 10,000,000"),
         ("--seeds 1000000000", "this training would take"),
         ("--out link", "link: it is a broken link"),
@@ -187,6 +187,12 @@ def test_the_one_before_is_shown_too(lantm, shelf: pathlib.Path, trained) -> Non
     before, added = said.out.splitlines()
     assert before.startswith("before: copy-lantm-invnorm, seed 2: 1x ")
     assert added.startswith("added: copy-lantm-invnorm, seed 1: 1x ")
+
+
+def test_the_one_before_may_have_no_scores(lantm, shelf: pathlib.Path, trained) -> None:
+    trained.machines.save(shelf / "copy-lantm-invnorm.safetensors", seed=3)
+    said = lantm("zoo", "add", trained.folder.path, "--seed", 1, "--problems", 32, "--scales", 1, "--shelf", shelf)
+    assert said.out.splitlines()[0] == "before: copy-lantm-invnorm, seed 3: no scores"
 
 
 def test_commands_take_its_name(lantm, shelf: pathlib.Path, trained) -> None:

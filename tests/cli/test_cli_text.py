@@ -149,7 +149,7 @@ def test_solve(lantm, run_folder: pathlib.Path, moved: RunFolder, text_folder: p
     told = json.loads(lantm("solve", run_folder, "the head zooms", "--json").out)
     assert (told["problem"], told["expected"], told["right"], told["symbols"]) == ("the head zooms", None, None, 4)
     machines = load_run(RunFolder.open(run_folder))
-    assert told["seed"] == machines.seeds[machines.best_index]
+    assert told["seed"] == machines.seeds[machines.index()]
     lines = lantm("solve", run_folder, "the head zooms").out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["after <eos>", "after the", "after head", "after <unk>"]
     assert lines[-1] == f"after <unk>: {told['answer']}"
@@ -206,11 +206,12 @@ def test_a_machines_file(lantm, moved: RunFolder, text_folder: pathlib.Path, tmp
     assert (facts["task"], facts["seeds"]) == ("text", [3, 4])
 
 
-def test_where_a_text_lies_is_not_published() -> None:
+def test_where_a_text_lies_is_not_published(tmp_path: pathlib.Path) -> None:
     assert published("eval", ["a run", "--data=/x", "--json"]) == "lantm eval 'a run' --data FOLDER --json"
     asked = ["language", "--data", "/x", "--out", "there", "--runs=here", "--seeds", "2"]
     assert published("reproduce", asked) == "lantm reproduce language --data FOLDER --seeds 2"
-    assert published("trace", ["/my/run", "--save", "/there"], run="/my/run") == "lantm trace RUN"
+    assert published("trace", [str(tmp_path), "--save", "/there"], run=str(tmp_path)) == "lantm trace RUN"
+    assert published("trace", ["copy", "--save", "/there"], run="copy") == "lantm trace copy", "a machine of the zoo"
 
 
 def test_help(lantm) -> None:

@@ -69,7 +69,7 @@ def test_a_machines_file(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.Monk
     [
         (["--input", "ab", "--length", "3"], "leave out --length"),
         (["--length", "0"], "no problems of length 0"),
-        (["--length", "10000000"], "lengths up to 1,000,000"),
+        (["--length", "10000000"], "use up to 1,000,000"),
         (["--draw", "-1"], "draw is -1"),
         (["--seed", "9"], "seed 9"),
         (["--input", "ä"], "no symbol for"),
@@ -122,7 +122,7 @@ def test_videos_that_cannot_be(refused, trained, copy_of_run) -> None:
     assert "neither a .gif nor an .mp4" in refused("video", folder.path, "--out", "film.avi")
     assert "rate one from 1 to 50" in refused("video", folder.path, "--rate", "0")
     assert "not of seed 9" in refused("video", folder.path, "--seed", "9")
-    assert "copy is a machine of the zoo, which keeps no recordings" in refused("video", "copy")
+    assert "copy is a machine of the zoo, which keeps no training and no recordings" in refused("video", "copy")
     assert "is not a run folder" in refused("video", folder.path / "recordings")
     for path in folder.recordings_path.iterdir():
         path.unlink()

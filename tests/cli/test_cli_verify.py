@@ -143,7 +143,7 @@ def test_interrupted(lantm, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
         ("copy", "--length INT is missing"),
         ("copy --length 0", "no problems of length 0"),
         ("bigramFlip --length 5", "use a multiple of 2, as 4 or 6"),
-        ("copy --length 1000001", "ask for lengths up to 1,000,000"),
+        ("copy --length 1000001", "use up to 1,000,000"),
         ("copy --length 4 --problems 0", "problems is 0: give a whole number from 1 to 10,000,000"),
         ("copy --length 4 --draw -1", "draw is -1"),
         ("copy --length 4 --seed 99", "no seed 99"),

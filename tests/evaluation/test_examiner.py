@@ -8,7 +8,7 @@ import pytest
 from jaxtyping import Array, Float, Int, PyTree
 
 from lantm.batch import Batch
-from lantm.evaluation import Draw, Hard, ProblemExaminer, Scores, choosing, reporting, side_by_side
+from lantm.evaluation import Draw, Hard, ProblemExaminer, Scores, choosing, random_and_hard, reporting
 from lantm.machine import Backend, Model, Noise, Output, Schedule
 from lantm.machine.model import Linear
 from lantm.randomness import EVALUATE, TEST, TRAIN, seed_key
@@ -186,7 +186,7 @@ class OnlyHard(Crib):
 
 
 def test_hard_problems_are_scored_kind_by_kind() -> None:
-    tests = side_by_side({"1x": Lengths(5, 6)}, {"1x": Lengths(5, 6)})
+    tests = random_and_hard({"1x": Lengths(5, 6)}, {"1x": Lengths(5, 6)})
     models = jax.tree.map(lambda leaf: jnp.stack([leaf] * 3), OnlyHard(0, 0))
     before = len(traced)
     examiner = ProblemExaminer(TASK, tests, seeds=3, batch_size=4)
@@ -209,14 +209,14 @@ def test_random_problems_are_the_same_beside_hard_ones() -> None:
     lengths = {"1x": Lengths(2, 6)}
     alone, beside = (
         ProblemExaminer(TASK, tests, seeds=3, batch_size=4)(MODELS, SEEDS, reporting(40))["1x"]
-        for tests in (lengths, side_by_side(lengths, {"1x": Lengths(2, 6), "2x": Lengths(7, 12)}))
+        for tests in (lengths, random_and_hard(lengths, {"1x": Lengths(2, 6), "2x": Lengths(7, 12)}))
     )
     np.testing.assert_array_equal(alone.fine, beside.fine)  # type: ignore[attr-defined]
 
 
 def test_labels_of_tests_side_by_side() -> None:
     one, two, four = Lengths(2, 6), Lengths(7, 12), Lengths(24, 24)
-    tests = side_by_side({"1x": one, "2x": two}, {"2x": two, "4x": four})
+    tests = random_and_hard({"1x": one, "2x": two}, {"2x": two, "4x": four})
     assert list(tests.items()) == [("1x", one), ("2x", two), ("2x hard", Hard(two)), ("4x hard", Hard(four))]
 
 

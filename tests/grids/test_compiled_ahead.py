@@ -8,7 +8,7 @@ import pytest
 from small_study import Bench, Watch
 
 from lantm import devices
-from lantm.grids import Cell, GridFolder, InProcess, Request, Study
+from lantm.grids import Cell, GridFolder, InProcess, Request, Study, engine
 from lantm.training import Experiment
 
 
@@ -59,9 +59,11 @@ class Noted(Cell):
         raise ValueError("it cannot be compiled")
 
 
-@pytest.mark.parametrize(("ahead", "threads"), [(True, ["-second False"]), (False, []), (None, [])])
-def test_the_next_one_is_compiled_meanwhile(done: Bench, ahead: bool | None, threads: list[str]) -> None:
-    """On a CPU only if it is asked for. One that fails so is done all the same, and what shares a training is not."""
+@pytest.mark.parametrize(("cpu", "threads"), [(False, ["-second False"]), (True, [])])
+def test_the_next_one_is_compiled_meanwhile(
+    done: Bench, cpu: bool, threads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not on a CPU. One that fails so is done all the same, and what shares a training is not."""
     Noted.threads.clear()
     cell = done.cell
     jobs = [
@@ -70,6 +72,7 @@ def test_the_next_one_is_compiled_meanwhile(done: Bench, ahead: bool | None, thr
     ]
     folder = GridFolder(done.folder.path, done.folder.records)
     watch = Watch()
-    InProcess(ahead).run(jobs, folder, watch.events.append, watch.stop)
+    monkeypatch.setattr(engine, "on_cpu", lambda: cpu)
+    InProcess().run(jobs, folder, watch.events.append, watch.stop)
     assert Noted.threads == threads
     assert [event.state for event in watch.events if event.progress is None] == ["running", "done"] * 3

@@ -197,6 +197,12 @@ def test_key_spaces_of_language(text_folder: pathlib.Path) -> None:
     assert disk.experiment.machine == dataclasses.replace(plane.experiment.machine, geometry="disk")
 
 
+@pytest.mark.parametrize("study", ["sequences", "geometries", "programs", "language"])
+def test_no_epochs_are_refused(study: str, text_folder: pathlib.Path) -> None:
+    with pytest.raises(LantmError, match="epochs is 0"):
+        cells(study, epochs=0, data=str(text_folder))
+
+
 def test_a_quick_version_reads_the_beginning_of_the_text(
     text_folder: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

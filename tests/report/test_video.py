@@ -5,6 +5,8 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -143,6 +145,28 @@ def test_an_mp4(tmp_path: pathlib.Path) -> None:
     raw = [ffmpeg.get_ffmpeg_exe(), "-v", "error", "-i", film, "-frames:v", "1", "-f", "rawvideo"]
     first = subprocess.run([*raw, "-pix_fmt", "rgb24", "-"], capture_output=True, check=True).stdout
     assert black_in_the_last_row(np.frombuffer(first, np.uint8).reshape(480, 720, 3)) == pytest.approx(4 / 13, abs=0.05)
+
+
+def test_an_mp4_that_is_interrupted(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program that writes it ends before its unfinished file is removed."""
+    there = []
+
+    def write_frames(path: str, *_: object, **__: object) -> Iterator[None]:
+        pathlib.Path(path).touch()
+        try:
+            while True:
+                yield
+        finally:
+            there.append(pathlib.Path(path).exists())
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", types.SimpleNamespace(write_frames=write_frames))
+    with style(), pytest.raises(KeyboardInterrupt):
+        write_mp4(tmp_path / "film.mp4", reel(), 10, interrupt)
+    assert there == [True]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_mp4_needs_an_extra(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

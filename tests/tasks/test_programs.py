@@ -180,11 +180,11 @@ def test_lengths() -> None:
     assert TASK.with_lengths(Lengths(1, 3)).lengths_at(1) == Lengths(3, 3)
     with pytest.raises(LantmError, match="no programs at scale 2: use 1"):
         TASK.lengths_at(2)
-    with pytest.raises(LantmError, match="no operands of 8 digits: use up to 7"):
+    with pytest.raises(LantmError, match="no problems of length 8: use up to 7"):
         TASK.check_length(8)
     with pytest.raises(LantmError, match="no problems of length 0"):
         TASK.check_length(0)
-    with pytest.raises(LantmError, match="no operands of 9 digits"):
+    with pytest.raises(LantmError, match="no problems of length 9: use up to 7"):
         Programs(train_lengths=Lengths(2, 9))
     with pytest.raises(LantmError, match="no programs of the kind 'loops': known are identity"):
         make_task("programs[kinds=loops]")

@@ -74,6 +74,16 @@ def test_the_whole_validation_text_is_one_stretch(text: Text, corpus: Corpus) ->
     assert int(batch.inputs[0, 0]) == corpus.end, "the very first word follows an end of line"
 
 
+def test_a_validation_text_that_is_shorter_than_a_piece(corpus: Corpus) -> None:
+    """Recordings of a training on it are as long as it is."""
+    short = Text(corpus._replace(valid=corpus.valid[:7]), 20)
+    length = short.train_lengths.largest
+    batch = short.sample(jax.random.key(0), 1, length, length)
+    np.testing.assert_array_equal(batch.targets[:, 0], corpus.valid[:7])
+    without = Text(corpus._replace(valid=corpus.valid[:0]), 20)  # as of a machine's file
+    assert without.train_lengths.largest == 20
+
+
 def test_samples_are_drawn_under_jit(text: Text) -> None:
     plain = text.sample(jax.random.key(7), 2, 5, 5)
     compiled = jax.jit(lambda key, length: text.sample(key, 2, length, 5))(jax.random.key(7), jnp.asarray(5))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lantm.errors import LantmError
-from lantm.evaluation import ProblemExaminer, best_seed, choosing, reporting, side_by_side
+from lantm.evaluation import ProblemExaminer, best_seed, choosing, random_and_hard, reporting
 from lantm.trained import Trained, load_run, promote, zoo
 from lantm.training import RunFolder, train
 
@@ -35,7 +35,7 @@ def test_hard_problems_choose_and_are_scored_too(trained, tmp_path: pathlib.Path
     machine = promote(trained.machines, scales=(1,), problems=64, shelf=tmp_path, hard=True)
     run, task = trained.machines, trained.experiment.build_task()
     lengths = {"1x": task.lengths_at(1)}
-    found = ProblemExaminer(task, side_by_side(lengths, lengths), 4)(run.best_weights, run.start_seeds, choosing(64))
+    found = ProblemExaminer(task, random_and_hard(lengths, lengths), 4)(run.best_weights, run.start_seeds, choosing(64))
     assert machine.experiment.first_seed == best_seed(list(found.values()), "coarse")
     assert [row["scale"] for row in machine.notes["scores"]] == ["1x", "1x hard"]
 

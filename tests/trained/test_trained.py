@@ -21,12 +21,12 @@ def with_merits(run: Trained, *merits: float) -> Trained:
 
 def test_the_best_seed_is_the_one_with_the_best_test(trained) -> None:
     run = with_merits(trained.machines, 5.0, 7.0, 50.0, 7.0)
-    assert run.best_index == 2
+    assert run.index() == 2
     assert list(run.best.seeds) == [2]
     np.testing.assert_array_equal(run.best.model().embedding, run.model(2).embedding)
     np.testing.assert_array_equal(run.model().embedding, run.model(2).embedding)
     run = with_merits(trained.machines, -np.inf, 7.0, -np.inf, 1.0)
-    assert run.best_index == 1
+    assert run.index() == 1
 
 
 def test_one_seed_alone_is_as_it_was_among_others(trained) -> None:
@@ -104,7 +104,7 @@ def test_where_to_score() -> None:
     both = lengths_or_parts(copy, scales=(2,), lengths=(32,), hard=True)
     assert list(both) == ["2x", "2x hard", "0.5x", "0.5x hard"]
     assert both["2x hard"] == Hard(copy.lengths_at(2))
-    with pytest.raises(LantmError, match="ask for lengths up to"):
+    with pytest.raises(LantmError, match="use up to 1,000,000"):
         lengths_or_parts(copy, lengths=(10**7,))
 
 
@@ -140,8 +140,25 @@ def test_problems_and_traces(trained) -> None:
     last = run.trace("ab", seed=1, which="last")
     assert last.heads is not None
     assert not np.array_equal(last.heads.keys, written.heads.keys)
-    with pytest.raises(LantmError, match="ask for lengths up to"):
+    with pytest.raises(LantmError, match="use up to 1,000,000"):
         run.problem(length=10**7)
+    few = dataclasses.replace(run, source=make_task("prioritySort"))
+    for asked in (few.problem, few.verify, lambda length: few.scores(lengths=(length,))):
+        with pytest.raises(LantmError, match="prioritySort has no problems of length 1,001: use up to 1,000"):
+            asked(length=1001)
+
+
+@pytest.mark.parametrize("draw", [-1, 2**31])
+def test_no_such_draw(trained, draw: int) -> None:
+    run = trained.machines
+    for asked in (run.problem, run.scores, lambda draw: run.verify(4, draw=draw)):
+        with pytest.raises(LantmError, match=f"draw is {draw}: give a whole number from 0 to 2147483647"):
+            asked(draw=draw)
+
+
+def test_nothing_to_verify(trained) -> None:
+    with pytest.raises(LantmError, match="there is nothing to verify: ask for random problems, hard ones or both"):
+        trained.machines.verify(4, random=False, hard=False)
 
 
 def test_what_it_is(trained) -> None:
@@ -191,7 +208,7 @@ def test_the_best_reader_has_the_best_validation(reader: Trained) -> None:
     np.testing.assert_allclose(scores["validation"].values, best, atol=1e-3)
     alone = reader.best.scores()["test"]
     assert isinstance(alone, Perplexity)
-    assert alone.losses[0] == scores["test"].losses[reader.best_index]
+    assert alone.losses[0] == scores["test"].losses[reader.index()]
     for asked in ({"scales": (1,)}, {"lengths": (3,)}):
         with pytest.raises(LantmError, match="a text has no lengths to score at"):
             reader.scores(**asked)

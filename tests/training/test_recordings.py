@@ -84,6 +84,46 @@ def test_no_room_to_wait(trained, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
         list(recordings.load_recordings(tmp_path, some, task, seed=2))
 
 
+def test_what_is_set_aside_while_a_file_is_written(
+    trained, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may be ended while it compiles what writes a file: each epoch is then set aside once."""
+    experiment, task = trained.experiment, trained.result.source
+    models, places = trained.result.learners.model, np.arange(experiment.seeds)
+
+    def end(*_: object) -> None:
+        recorder.set_aside(1)
+        raise SystemExit
+
+    recorder = recordings.Recorder(experiment, task, tmp_path)
+    monkeypatch.setattr(recorder, "_run", end)
+    recorder.add(1, models, places)
+    with pytest.raises(SystemExit):
+        recorder.add(2, models, places)
+    resumed = recordings.Recorder(experiment, task, tmp_path)
+    resumed.resume(1)
+    resumed.add(2, models, places)
+    assert [epoch for epoch, _ in recordings.load_recordings(tmp_path, experiment, task, 0)] == [1, 2]
+
+
+def test_what_is_set_aside_and_was_written_after_all(trained, tmp_path: pathlib.Path) -> None:
+    """A process may be ended between a file and the removal of what was set aside: the file is enough."""
+    experiment, task = trained.experiment, trained.result.source
+    models, places = trained.result.learners.model, np.arange(experiment.seeds)
+    recorder = recordings.Recorder(experiment, task, tmp_path)
+    recorder.add(1, models, places)
+    recorder.set_aside()
+    [aside] = tmp_path.iterdir()
+    before = aside.read_bytes()
+    recorder.write()
+    aside.write_bytes(before)
+    resumed = recordings.Recorder(experiment, task, tmp_path)
+    resumed.resume(1)
+    resumed.add(2, models, places)
+    resumed.write()
+    assert [epoch for epoch, _ in recordings.load_recordings(tmp_path, experiment, task, 0)] == [1, 2]
+
+
 def test_what_is_beyond_the_checkpoint_is_forgotten(copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
     (folder.recordings_path / ".epochs-000007-000008.safetensors.99999999.tmp").write_bytes(b"half")

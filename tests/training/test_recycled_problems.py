@@ -15,8 +15,7 @@ from lantm.machine import LstmConfig
 from lantm.randomness import RECYCLE, seed_key
 from lantm.records import make_record
 from lantm.tasks import Copy, Lengths, Programs, RepeatCopy, Task
-from lantm.training import Experiment, Recipe, RunFolder, load_learners, train
-from lantm.training.material import ProblemMaterial
+from lantm.training import Experiment, Recipe, RunFolder, check_budget, load_learners, train
 from lantm.training.problems import draw_problems
 
 COPY = Copy(train_lengths=Lengths(2, 4))
@@ -101,7 +100,7 @@ def test_stopped_and_resumed(tiny: Experiment, tmp_path: pathlib.Path) -> None:
 def test_a_set_without_problems_of_some_length() -> None:
     experiment = Experiment("copy", "lstm", LSTM, dataclasses.replace(RECIPE, recycled_problems=2))
     with pytest.raises(LantmError, match="recycled_problems is 2: give at least 3, one for each length from 2 to 4"):
-        ProblemMaterial(experiment, COPY)
+        check_budget(experiment, COPY)
     with pytest.raises(LantmError, match="recycled_problems is 0: give a whole number from 1 to 2147483647, or None"):
         Recipe(recycled_problems=0)
     with pytest.raises(LantmError, match="recycled_problems applies to tasks, not to texts: leave it out"):

@@ -168,6 +168,26 @@ def test_a_seed_that_diverges_in_a_run(tiny: Experiment, trained, tmp_path: path
     assert np.isfinite(best).all() or int(result.learners.best_epoch[1]) > 2
 
 
+def test_a_step_without_a_finite_loss_within_an_epoch(
+    tiny: Experiment, tmp_path: pathlib.Path, batches_per_call: Callable[[int], None]
+) -> None:
+    """The loss that is told is the mean over the other steps, as at the end of an epoch; nan if there are none."""
+    batches_per_call(1)
+    experiment = dataclasses.replace(tiny, recipe=dataclasses.replace(tiny.recipe, batches=3))
+    folder = RunFolder.create(tmp_path / "run", experiment, {})
+    told: list[Progress] = []
+    train(experiment, folder, watch=told.append, stop=lambda: bool(told))
+    learners = learners_in(folder)
+    losses = learners.losses.at[1, 0].set(jnp.nan).at[2, :2].set(jnp.inf)
+    bias = learners.model.readout.bias.at[2].set(jnp.nan)
+    broken = eqx.tree_at(lambda model: model.readout.bias, learners.model, bias)
+    folder.save_checkpoint(0, learners._replace(losses=losses, model=broken))
+    train(experiment, folder, resume=True, watch=told.append, stop=lambda: len(told) > 1)
+    assert (told[1].epoch, told[1].batch) == (1, 2)
+    assert np.isfinite(told[1].loss).tolist() == [True, True, False, True]
+    assert told[1].loss[1] == learners_in(folder).losses[1, 1]
+
+
 def test_a_run_that_is_made_longer_ends_like_one_that_was_so_from_the_start(
     trained, tiny: Experiment, tmp_path: pathlib.Path
 ) -> None:

@@ -18,7 +18,7 @@ from lantm.devices import device_mesh, over_seeds
 from lantm.tasks import Corpus, Text
 from lantm.training import Experiment, RunFolder, load_learners, loop, pace, train
 from lantm.training.learner import close_epoch, learn_from_test, train_batches
-from lantm.training.material import TextMaterial
+from lantm.training.material import TextMaterial, periodic_draw
 from lantm.weight_files import named_arrays
 
 Make = Callable[..., Experiment]
@@ -124,7 +124,7 @@ def test_epochs_are_whole(trained_text, corpus: Corpus) -> None:
     for epoch in (1, 2, 3):
         bounds = (jnp.asarray(number, jnp.int32) for number in (epoch, 0, material.batches))
         learners, _ = close(read(learners, material.data, *bounds), jnp.asarray(material.counts), jnp.asarray(epoch))
-        [test] = material.tests(learners.model, learners.seed, None).values()
+        [test] = material.tests(learners.model, learners.seed, periodic_draw(recipe, epoch)).values()
         learners = heed((learners, jnp.asarray(-test.losses, jnp.float32)), jnp.asarray(epoch))
     found = named_arrays(load_learners(folder, experiment, text)[1].model)
     for name, array in named_arrays(learners.model).items():

@@ -70,4 +70,4 @@ def check_own(names: Iterable[str], task: Task | None = None) -> None:
                 )
 
 
-__all__ = ["Finding", "check", "check_own", "find"]
+__all__ = ["check", "check_own", "find"]

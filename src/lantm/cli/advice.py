@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from lantm.errors import LantmError
 from lantm.paper import preset
-from lantm.training import Experiment, ModelName
+from lantm.trained import preset_model
+from lantm.training import Experiment
 from lantm.training.rows import Row
 
 _LONGER = ("robust", "exact", "tuned")
@@ -24,9 +25,8 @@ def advice(experiment: Experiment, rows: Sequence[Row], resume: str) -> list[str
 
 def _exists(experiment: Experiment, recipe: str) -> bool:
     """Whether the task and the model have this recipe."""
-    model: ModelName = "lantm-invnorm" if experiment.model == "lantm" else experiment.model
     try:
-        preset(experiment.task, model, recipe)
+        preset(experiment.task, preset_model(experiment), recipe)
     except LantmError:
         return False
     return True

@@ -18,6 +18,7 @@ import lantm
 from lantm.cli.output import print_json, say
 from lantm.cli.parse import parse
 from lantm.devices import current_device, local_devices, own_cores
+from lantm.errors import first_line
 from lantm.machine import LieAccess
 from lantm.machine.backend import Backend, unserved_device
 from lantm.provenance import provenance
@@ -125,7 +126,7 @@ def _trial(backend: Backend) -> str:
         with jax.default_matmul_precision("highest"):
             ours, plain = (np.asarray(layer(inputs, backend=one)[0]) for one in (backend, "loops"))
     except Exception as error:  # compilers may raise anything, and it is reported
-        return f"they fail on this device, use the backend 'loops': {str(error).partition(chr(10))[0]}"
+        return f"they fail on this device, use the backend 'loops': {first_line(error)}"
     apart = float(np.max(np.abs(ours - plain)))
     verdict = "work" if apart < 1e-3 else "are WRONG on this device; use the backend 'loops'"
     return f"{verdict}: a small machine's outputs differ from those of the loops by at most {apart:.1g}"

@@ -11,6 +11,7 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import print_json, show, working
 from lantm.cli.parse import parse, published
 from lantm.errors import LantmError
+from lantm.evaluation.examiner import check_draw
 from lantm.files import destination, write_json
 from lantm.provenance import provenance
 from lantm.report import score_table
@@ -65,8 +66,7 @@ def main(arguments: list[str]) -> int:
     for name, value in (("problems", chosen.problems), ("batch-size", chosen.batch_size)):
         if value is not None and value < 1:
             raise LantmError(f"{name} is {value}: give a whole number of at least 1")
-    if not 0 <= chosen.draw < 2**31:
-        raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
+    check_draw(chosen.draw)
     if chosen.save:
         destination(chosen.save)  # report its errors first
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
     rows = score_rows(experiment, scores)
     if chosen.save:
         record = {
-            "command": published("eval", arguments),
+            "command": published("eval", arguments, run=chosen.run),
             "rows": rows,
             "experiment": machines.experiment.published(),
             "epoch": machines.epoch,

@@ -4,7 +4,6 @@ import contextlib
 import os
 import subprocess
 import threading
-from types import TracebackType
 
 _COMMAND = ("nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "--loop=1")
 
@@ -41,9 +40,7 @@ class GpuBusy:
                 self._sum += float(line)
                 self.samples += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._process is not None:
             self._process.terminate()
             self._process.wait()

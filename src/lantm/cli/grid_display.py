@@ -4,7 +4,6 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from types import TracebackType
 from typing import Any
 
 from rich import box
@@ -59,9 +58,7 @@ class GridDisplay:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._shown:
             self._live.stop()
         self._going_on.close()

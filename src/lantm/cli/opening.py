@@ -3,7 +3,8 @@
 import pathlib
 
 from lantm.devices import use_one_device
-from lantm.trained import Trained, load
+from lantm.errors import LantmError
+from lantm.trained import Trained, load, zoo
 from lantm.training import Experiment, RunFolder
 
 
@@ -16,6 +17,16 @@ def open_trained(name: str | pathlib.Path, data: pathlib.Path | None = None, tru
     if run.exists():
         prepare_devices(run.experiment())
     return load(name, data, trust)
+
+
+def open_run(path: pathlib.Path, data: pathlib.Path | None, trust: bool) -> Trained:
+    """Loads the machines of a run folder, for a command that needs what the training left there."""
+    if not path.exists() and zoo.find(str(path)) is not None:
+        raise LantmError(
+            f"{path} is a machine of the zoo, which keeps no training and no recordings: give the folder of a run, or "
+            f"see the machine with lantm view {path}"
+        )
+    return open_trained(RunFolder.open(path).path, data, trust)
 
 
 def prepare_devices(experiment: Experiment) -> None:

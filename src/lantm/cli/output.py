@@ -8,7 +8,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any, TypeVar
 
 from rich.console import Console, RenderableType
@@ -80,9 +79,7 @@ class Display:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
         self._going_on.close()
 

@@ -5,6 +5,7 @@ import difflib
 import inspect
 import io
 import itertools
+import pathlib
 import re
 import shlex
 import shutil
@@ -62,14 +63,14 @@ def published(command: str, arguments: Sequence[str], run: str | None = None) ->
 
     >>> published("reproduce", ["language", "--data", "texts", "--seeds", "2", "--out=there"])
     'lantm reproduce language --data FOLDER --seeds 2'
-    >>> published("trace", ["my/run", "--save", "there"], run="my/run")
+    >>> published("trace", [".", "--save", "there"], run=".")
     'lantm trace RUN'
     """
-    return shlex.join(["lantm", *command.split(), *publishable(arguments, run)])
+    return shlex.join(["lantm", command, *publishable(arguments, run)])
 
 
 def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
-    """Arguments without file paths; the folders of texts and runs are replaced by general names.
+    """Arguments without file paths: a text's folder becomes FOLDER, and `run` RUN unless it is a machine of the zoo.
 
     >>> publishable(["--seeds", "2", "--out", "there"])
     ['--seeds', '2']
@@ -79,7 +80,7 @@ def publishable(arguments: Sequence[str], run: str | None = None) -> list[str]:
     for word in rest:
         flag, given, _ = word.partition("=")
         if flag not in ("--data", "--out", "--runs", "--save"):
-            words.append("RUN" if word == run else word)
+            words.append("RUN" if word == run and pathlib.Path(word).exists() else word)
             continue
         if not given:
             next(rest, None)

@@ -7,14 +7,11 @@ from typing import Annotated
 
 import tyro
 
-from lantm.cli.opening import open_trained
+from lantm.cli.opening import open_run
 from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
 from lantm.cli.printable import printable
-from lantm.errors import LantmError
 from lantm.report.pages import write_report
-from lantm.trained import zoo
-from lantm.training import RunFolder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,12 +38,7 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "report", arguments)
-    if not chosen.run.exists() and zoo.find(str(chosen.run)) is not None:
-        raise LantmError(
-            f"{chosen.run} is a machine of the zoo, which keeps no training: give the folder of a run, or see the "
-            f"machine with lantm view {chosen.run}"
-        )
-    trained = open_trained(RunFolder.open(chosen.run).path, chosen.data, chosen.trust)
+    trained = open_run(chosen.run, chosen.data, chosen.trust)
     with working("scoring at many lengths"):
         page = write_report(trained)
     size = page.stat().st_size

@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "solve", arguments)
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
-    index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
+    index = machines.index(chosen.seed)
     problem = _given() if chosen.problem == "-" else chosen.problem
     with working("answering"):
         solution = machines.solve(problem, chosen.seed)

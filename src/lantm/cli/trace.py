@@ -15,6 +15,7 @@ from lantm.cli.parse import parse, published
 from lantm.cli.printable import printable
 from lantm.errors import LantmError
 from lantm.evaluation import Recording
+from lantm.evaluation.examiner import check_draw
 from lantm.evaluation.footprints import find, follow
 from lantm.files import check_folder, check_links, destination, write_json
 from lantm.machine import Lantm
@@ -73,8 +74,7 @@ def main(arguments: list[str]) -> int:
     chosen = parse(Arguments, "trace", arguments)
     if chosen.input is not None and chosen.length is not None:
         raise LantmError("--input has its own length: leave out --length")
-    if not 0 <= chosen.draw < 2**31:
-        raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
+    check_draw(chosen.draw)
     if chosen.batch_size is not None and chosen.batch_size < 1:
         raise LantmError(f"batch-size is {chosen.batch_size}: give a whole number of at least 1")
     with style():  # raises an error without matplotlib, before anything is computed
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
         check_links(_usual_folder(chosen.run))
     machines = open_trained(chosen.run, chosen.data, chosen.trust)
     experiment = machines.experiment
-    index = machines.best_index if chosen.seed is None else experiment.seed_index(chosen.seed)
+    index = machines.index(chosen.seed)
     seed = int(machines.start_seeds[index])
     name, batch = _problem(machines, chosen)
     with working(f"running {experiment.task}, {name}"):

@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> int:
 
 def _chosen(task: str, model: str, recipe: str, origin: Trained | None, arguments: list[str]) -> Arguments[Any]:
     """The flags, with the defaults of the preset or of the machine that training starts from."""
-    defaults = preset(task, model if origin is None else preset_model(origin), recipe)
+    defaults = preset(task, model if origin is None else preset_model(origin.experiment), recipe)
     if origin is not None:
         defaults = dataclasses.replace(defaults, machine=origin.experiment.machine)
     kind: Any = type(defaults.machine)
@@ -201,7 +201,8 @@ def _train(
         corpus = source.corpus
         words = f"{len(corpus.train):,} words, validated on {len(corpus.valid):,}"
         say(console, f"on {words}, {len(corpus.words):,} different ones")
-    if (hours := estimated_hours(experiment, source)) > 1:
+    left = 1 - folder.last_epoch() / experiment.recipe.epochs
+    if (hours := left * estimated_hours(experiment, source)) > 1:
         say(console, f"estimated time: about {hours:,.0f} hours")
     trust = " --trust" if experiment.modules else ""
     command = f"{program()} train --resume {shlex.quote(str(folder.path))}{trust}"

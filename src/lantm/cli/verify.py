@@ -15,9 +15,9 @@ from lantm.cli.opening import open_trained
 from lantm.cli.output import Display, print_json, say, show
 from lantm.cli.parse import parse, published
 from lantm.cli.solve import worked
-from lantm.errors import LantmError
 from lantm.evaluation import Mistake, Part, Tally, Verification
 from lantm.evaluation.answer import LONG
+from lantm.evaluation.examiner import check_draw
 from lantm.files import destination, write_json
 from lantm.provenance import provenance
 from lantm.report import first_mistake, plain_table
@@ -70,8 +70,7 @@ class Arguments:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     chosen = parse(Arguments, "verify", arguments)
-    if not 0 <= chosen.draw < 2**31:
-        raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
+    check_draw(chosen.draw)
     if chosen.save:
         destination(chosen.save)  # report its errors first
     machines = open_trained(chosen.machine, trust=chosen.trust)
@@ -87,12 +86,11 @@ def main(arguments: list[str]) -> int:
             which=chosen.weights,
             watch=display.update,
         )
-    index = machines.best_index if chosen.seed is None else machines.experiment.seed_index(chosen.seed)
+    index = machines.index(chosen.seed)
     result = _as_json(machines, int(machines.start_seeds[index]), found)
     if chosen.save:
-        here = pathlib.Path(chosen.machine).exists()  # otherwise a machine of the zoo
         origin = {
-            "command": published("verify", arguments, run=chosen.machine if here else None),
+            "command": published("verify", arguments, run=chosen.machine),
             "experiment": machines.experiment.published(),
             "epoch": machines.epoch,
             "weights": chosen.weights,

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lantm.cli.heartbeat import doing
-from lantm.cli.opening import open_trained
+from lantm.cli.opening import open_run
 from lantm.cli.output import print_json
 from lantm.cli.parse import parse
 from lantm.cli.printable import printable
@@ -18,8 +18,7 @@ from lantm.errors import LantmError
 from lantm.files import check_links, destination
 from lantm.report.figures.canvas import style
 from lantm.report.figures.video import Reel, write_gif, write_mp4
-from lantm.trained import Trained, zoo
-from lantm.training import RunFolder
+from lantm.trained import Trained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,11 +59,9 @@ def main(arguments: list[str]) -> int:
         destination(chosen.out)  # report its errors first
     else:
         check_links(chosen.run)
-    if not chosen.run.exists() and zoo.find(str(chosen.run)) is not None:
-        raise LantmError(f"{chosen.run} is a machine of the zoo, which keeps no recordings: give the folder of a run")
     console = Console(stderr=True)
     with style():
-        trained = open_trained(RunFolder.open(chosen.run).path, chosen.data, chosen.trust)
+        trained = open_run(chosen.run, chosen.data, chosen.trust)
         seed = _best_recorded(trained) if chosen.seed is None else chosen.seed
         path = chosen.out or chosen.run / f"video-seed-{seed}.gif"
         reel = _reel(trained, seed, chosen.every)

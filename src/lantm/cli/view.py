@@ -13,6 +13,7 @@ from lantm.cli.output import print_json, working
 from lantm.cli.parse import parse
 from lantm.cli.printable import printable
 from lantm.errors import LantmError
+from lantm.evaluation.examiner import check_draw
 from lantm.files import check_links, destination, utf8, write_whole
 from lantm.report.pages import play_page
 from lantm.report.pages.training import recorded_training
@@ -74,8 +75,7 @@ def main(arguments: list[str]) -> int:
         raise LantmError("--input has its own length: leave out --lengths")
     if chosen.epochs < 0:
         raise LantmError(f"epochs is {chosen.epochs}: give a whole number of at least 0")
-    if not 0 <= chosen.draw < 2**31:
-        raise LantmError(f"draw is {chosen.draw}: give a whole number from 0 to {2**31 - 1}")
+    check_draw(chosen.draw)
     if chosen.out:
         destination(chosen.out)  # report its errors first
     elif chosen.run is not None:
@@ -136,7 +136,7 @@ def _machines(source: Trained, chosen: Arguments, named: bool) -> list[Machine]:
         problems = [written_problem(task, chosen.input)]
     else:
         problems = sampled_problems(task, chosen.lengths or usual_lengths(task), chosen.draw)
-    by_rank = sorted(source.seeds, key=lambda seed: seed != source.seeds[source.best_index])
+    by_rank = sorted(source.seeds, key=lambda seed: seed != source.seeds[source.index()])
     run = f"{_name(source)}, " if named else ""
     return [
         Machine(

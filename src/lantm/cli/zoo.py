@@ -96,8 +96,8 @@ def _add(chosen: AddArguments) -> int:
     with working("choosing and scoring"):
         added = promote(run, chosen.seed, name, chosen.scales, chosen.problems, shelf, chosen.hard)
     for what, machine in [*shown, ("added", added)]:
-        scores = ", ".join(f"{row['scale']} {_figures(row)}" for row in machine.notes["scores"])
-        print(f"{what}: {machine.name}, {seed_and_start(machine.experiment.first_seed)}: {scores}")
+        scores = ", ".join(f"{row['scale']} {_figures(row)}" for row in machine.notes.get("scores", [])) or "no scores"
+        print(printable(f"{what}: {machine.name}, {seed_and_start(machine.experiment.first_seed)}: {scores}"))
     return 0
 
 

@@ -9,13 +9,13 @@ from lantm.evaluation.examiner import (
     ProblemExaminer,
     TextExaminer,
     choosing,
+    random_and_hard,
     reporting,
-    side_by_side,
 )
 from lantm.evaluation.interval import clustered, wilson
-from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, from_best, merits, rounded
+from lantm.evaluation.measured import SOLVED, Measured, Score, best_seed, finite, from_best, merits, rounded
 from lantm.evaluation.perplexity import Perplexity
-from lantm.evaluation.recording import Approach, Heads, Memories, Recording, approach, record, stride
+from lantm.evaluation.recording import Heads, Memories, Recording, approach, record, stride
 from lantm.evaluation.scores import Marks, Scores, mark
 from lantm.evaluation.verification import Mistake, Part, Tally, Verification
 
@@ -23,7 +23,6 @@ __all__ = [
     "RANDOM",
     "SOLVED",
     "Answer",
-    "Approach",
     "Draw",
     "Examiner",
     "Hard",
@@ -48,14 +47,15 @@ __all__ = [
     "best_seed",
     "choosing",
     "clustered",
+    "finite",
     "from_best",
     "mark",
     "merits",
     "predict",
+    "random_and_hard",
     "record",
     "reporting",
     "rounded",
-    "side_by_side",
     "stride",
     "verify",
     "wilson",

@@ -22,7 +22,7 @@ from lantm.evaluation.measured import Measured
 from lantm.evaluation.perplexity import Perplexity, piece_surprises
 from lantm.evaluation.scores import Marks, Scores, mark
 from lantm.machine import Model
-from lantm.randomness import EVALUATE, HARD, seed_key, shared_key
+from lantm.randomness import EVALUATE, HARD, SEEDS, seed_key, shared_key
 from lantm.tasks import Lengths, Task, Text
 from lantm.tasks.corpus import Part
 
@@ -52,6 +52,12 @@ def check_problems(problems: int) -> None:
         raise LantmError(f"problems is {problems}: give a whole number from 1 to {MOST_PROBLEMS:,}")
 
 
+def check_draw(draw: int) -> None:
+    """Raises a `LantmError` unless the number of a draw is valid."""
+    if not 0 <= draw <= SEEDS:
+        raise LantmError(f"draw is {draw}: give a whole number from 0 to {SEEDS}")
+
+
 def choosing(problems: int) -> Draw:
     """Problems for selecting the best seed."""
     check_problems(problems)
@@ -61,6 +67,7 @@ def choosing(problems: int) -> Draw:
 def reporting(problems: int, draw: int = 1) -> Draw:
     """Problems for reported scores: those that `lantm eval` draws by default."""
     check_problems(problems)
+    check_draw(draw)
     return Draw(problems, EVALUATE, draw)
 
 
@@ -70,7 +77,7 @@ class Hard(NamedTuple):
     lengths: Lengths
 
 
-def side_by_side(random: Mapping[str, Lengths], hard: Mapping[str, Lengths]) -> dict[str, Lengths | Hard]:
+def random_and_hard(random: Mapping[str, Lengths], hard: Mapping[str, Lengths]) -> dict[str, Lengths | Hard]:
     """Tests on random and on hard problems by label, each `2x` before `2x hard`."""
     tests: dict[str, Lengths | Hard] = {}
     for label, lengths in {**random, **hard}.items():
@@ -159,13 +166,13 @@ def _examine(
 class TextExaminer(Examiner):
     """Perplexities of the machines of all seeds on parts of a text, with carried state and memory."""
 
-    def __init__(self, text: Text, parts: Mapping[str, Part], seeds: int, batch_size: int = BATCH):
+    def __init__(self, text: Text, parts: Mapping[str, Part], seeds: int, batch_size: int):
         """`parts` are by label; a part is read in `batch_size` parallel columns."""
         self._mesh = device_mesh(seeds)
         self._parts = {label: text.pieces(part, batch_size) for label, part in parts.items()}
         self._tokens = {label: len(text.corpus.part(part)) for label, part in parts.items()}
 
-    def __call__(self, models: Model, seeds: Seeds, draw: Draw | None = None) -> dict[str, Measured]:
+    def __call__(self, models: Model, seeds: Seeds, draw: Draw) -> dict[str, Measured]:
         placed = place(models, self._mesh)
         read = compiled_once(piece_surprises, self._mesh)
         found: dict[str, Measured] = {}
@@ -176,7 +183,7 @@ class TextExaminer(Examiner):
             found[label] = Perplexity(total / self._tokens[label], self._tokens[label])
         return found
 
-    def compile(self, models: Model, seeds: Seeds, draw: Draw | None = None) -> None:
+    def compile(self, models: Model, seeds: Seeds, draw: Draw) -> None:
         placed, read = place(models, self._mesh), compiled_once(piece_surprises, self._mesh)
         for pieces in self._parts.values():
             read.lower(placed, pieces).compile()

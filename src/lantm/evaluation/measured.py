@@ -72,6 +72,11 @@ def best_seed(tests: Sequence[Measured], select_by: Score) -> int:
     return int(np.lexsort((second, first))[-1])
 
 
-def rounded(value: Any, digits: int) -> float | None:
+def finite(value: Any) -> float | None:
     """A JSON number, or None if it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def rounded(value: Any, digits: int) -> float | None:
+    """A rounded JSON number, or None if it is not finite."""
     return round(float(value), digits) if np.isfinite(value) else None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lantm.errors import LantmError
-from lantm.evaluation import SOLVED, Measured, ProblemExaminer, best_seed, choosing, reporting
+from lantm.evaluation import SOLVED, Measured, ProblemExaminer, best_seed, choosing, finite, reporting
 from lantm.evaluation.examiner import BATCH, check_problems
 from lantm.files import file_name
 from lantm.grids.comparison import beside_the_paper
@@ -93,8 +93,6 @@ class Cell(Job):
         check_problems(self.request.problems)
         if isinstance(source, Task):
             lengths_or_parts(source, self.scales, hard=self.hard)
-            for scale in self.scales:
-                source.check_length(source.lengths_at(scale).largest)
 
     def stored(self, folder: GridFolder) -> Record | None:
         """The stored result, if it belongs to this cell and there is no newer training."""
@@ -244,8 +242,7 @@ class Cell(Job):
 def _listed(curves: Any) -> dict[str, Any]:
     """Periodic tests as JSON: the epochs, and the scores of all seeds at each; null for nan."""
     figures = {
-        name: [[None if np.isnan(value) else float(value) for value in of_seeds] for of_seeds in table]
-        for name, table in curves.figures.items()
+        name: [[finite(value) for value in of_seeds] for of_seeds in table] for name, table in curves.figures.items()
     }
     return {"epochs": curves.epochs.tolist(), **figures}
 

@@ -45,22 +45,16 @@ class Engine(abc.ABC):
 class InProcess(Engine):
     """Runs one job after the other in this process, each on all local devices.
 
-    On an accelerator, the programs of the next job are compiled while a job runs.
+    On an accelerator, the programs of the next job are compiled while a job runs; the cores of a CPU are busy with it.
     """
 
-    def __init__(self, ahead: bool | None = None):
-        """`ahead`: whether to compile the next job ahead; by default not on a CPU, whose cores are busy with the
-        job."""
-        self._ahead = ahead
-
     def run(self, jobs: Sequence[Job], folder: GridFolder, tell: Tell, stop: Stop) -> None:
-        ahead = not on_cpu() if self._ahead is None else self._ahead
         for job, following in itertools.zip_longest(jobs, jobs[1:]):
             if stop():
                 return
             tell(Event(job, "running", folder.run(job.run_name).last_epoch()))
             compiling = None
-            if ahead and following is not None and following.run_name != job.run_name:
+            if not on_cpu() and following is not None and following.run_name != job.run_name:
                 compiling = threading.Thread(target=_compile, args=(following,))
                 compiling.start()
             tell(attempt(job, folder, tell, stop))

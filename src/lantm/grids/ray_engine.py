@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, first_line
 from lantm.grids.engine import Engine, Event, Stop, Tell, attempt
 from lantm.grids.folder import GridFolder
 from lantm.grids.job import Job
@@ -131,8 +131,7 @@ def _connect(ray: Any, address: str | None) -> None:
             warnings.filterwarnings("ignore", category=FutureWarning)
             ray.init(**options)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise LantmError(f"cannot join the Ray cluster {address or 'on this machine'}: {reason}") from error
+        raise LantmError(f"cannot join the Ray cluster {address or 'on this machine'}: {first_line(error)}") from error
 
 
 def _on_worker(job: str, path: str, records: str, cpus: int) -> list[Any]:
@@ -170,8 +169,7 @@ def _outcome(ray: Any, reference: Any, job: Job, folder: GridFolder) -> Event:
     try:
         state, epoch, message, warnings = ray.get(reference)
     except ray.exceptions.RayError as error:  # no retries are left
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        reason = f"its Ray worker died {RETRIES + 1} times: {lines[0]}"
+        reason = f"its Ray worker died {RETRIES + 1} times: {first_line(error)}"
         folder.note_failure(job.run_name, reason)
         return Event(job, "failed", folder.run(job.run_name).last_epoch(), reason)
     return Event(job, state, epoch, message or "; ".join(warnings))

@@ -3,6 +3,8 @@
 import dataclasses
 import pathlib
 
+from lantm.training import Experiment
+
 
 @dataclasses.dataclass(frozen=True)
 class Request:
@@ -36,3 +38,8 @@ class Request:
     def folder(self) -> pathlib.Path | None:
         """The folder of the text."""
         return None if self.data is None else pathlib.Path(self.data)
+
+    def applied_to(self, experiment: Experiment, seeds: int) -> Experiment:
+        """The experiment with the requested seeds and epochs; by default with this many seeds, and its own epochs."""
+        experiment = dataclasses.replace(experiment, seeds=seeds if self.seeds is None else self.seeds)
+        return experiment if self.epochs is None else experiment.with_epochs(self.epochs)

@@ -28,7 +28,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, first_line
 from lantm.evaluation.examiner import check_problems
 from lantm.files import check_file
 from lantm.grids.point import Point, Scoring
@@ -179,12 +179,7 @@ def _check(experiment: Experiment, scales: Sequence[int]) -> None:
     source = _source(dataclasses.replace(experiment, first_seed=0))
     if isinstance(source, Task):
         for scale in {*scales, *experiment.recipe.test_scales, *experiment.recipe.test_hard_scales}:
-            longest = source.lengths_at(scale).largest
-            if longest > source.longest_length:
-                raise LantmError(
-                    f"scale {scale} has problems of length {longest:,}: use up to {source.longest_length:,}"
-                )
-            source.check_length(longest)
+            source.check_length(source.lengths_at(scale).largest)
     _check_machine(experiment.machine, source.vocabulary)
 
 
@@ -199,8 +194,7 @@ def _check_machine(machine: Config, vocabulary: int) -> None:
     try:
         account(machine, vocabulary)
     except (ValueError, TypeError, ArithmeticError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise LantmError(f"the machine cannot be built: {reason}") from error
+        raise LantmError(f"the machine cannot be built: {first_line(error)}") from error
 
 
 def _short(value: Any) -> str:

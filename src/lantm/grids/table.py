@@ -47,7 +47,7 @@ def labels(sweep: Sweep, point: Point) -> Row:
 def summary_rows(sweep: Sweep, rows: Sequence[Row], tests: dict[str, tuple[str, ...]]) -> list[Row]:
     """One row per combination, over its seeds: how many are done, and per test the best, the median, and how many solve
     the task."""
-    names = ("task", "model", *(name for name in sweep.varied if name not in ("task", "model")))
+    names = list(dict.fromkeys(("task", "model", *sweep.varied)))
     together: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         together.setdefault(tuple(row[name] for name in names), []).append(row)

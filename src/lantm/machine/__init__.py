@@ -1,6 +1,6 @@
 """The models: Lie access machines (controller, heads, weighting, memory), the LSTM baseline and the peers."""
 
-from lantm.machine.access import Access, Emission, Position
+from lantm.machine.access import Position
 from lantm.machine.backend import Backend
 from lantm.machine.controller import Controller, LstmController
 from lantm.machine.index import Index
@@ -18,12 +18,10 @@ from lantm.machine.weighting import WEIGHTINGS, InvNorm, SoftMax, Weighting, mak
 
 __all__ = [
     "WEIGHTINGS",
-    "Access",
     "Backend",
     "Config",
     "Controller",
     "DropOldest",
-    "Emission",
     "Grow",
     "Index",
     "Inference",

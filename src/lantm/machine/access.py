@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, check_at_least_one
 from lantm.geometry import Geometry
 from lantm.machine.gates import opened
 from lantm.machine.memory import Memory
@@ -61,9 +61,7 @@ class Access(eqx.Module):
     settle_reads: bool = False
 
     def __check_init__(self) -> None:
-        for name in ("read_heads", "write_heads"):
-            if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
+        check_at_least_one(self, "read_heads", "write_heads")
         if not 0 <= self.gate_overshoot < math.inf:
             raise LantmError(f"gate_overshoot is {self.gate_overshoot}: give a number of at least 0")
         if not 0 <= self.tied_read_heads <= self.read_heads:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
 from lantm.devices import on_cpu
-from lantm.errors import LantmError
+from lantm.errors import check_at_least_one
 from lantm.geometry import make_geometry
 from lantm.machine.access import Access
 from lantm.machine.backend import Backend
@@ -90,9 +90,7 @@ class LantmConfig(Config):
     """Initialise the learnable initial state (hidden state, cell, reading, keys) uniformly in +- this."""
 
     def __post_init__(self) -> None:
-        for name in ("cells", "embedding", "memory_width"):
-            if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
+        check_at_least_one(self, "cells", "embedding", "memory_width")
         self.access, self.policy, self.cell  # noqa: B018 building them validates the settings
 
     @staticmethod

@@ -253,15 +253,12 @@ class LieAccess(eqx.Module):
         schedule: Schedule,
         carried: Carried,
         backend: Backend = "auto",
-        noise: Noise | None = None,
     ) -> tuple[Float[Array, "time batch size"], Path]:
         """The controller's output at every step of a batch, and the path."""
         if not isinstance(self.controller, LstmController):
             check_backend(backend)
             if backend == "kernel":
                 raise LantmError("the kernels support only the LSTM controller: use the backend 'auto' or 'loops'")
-            if noise is not None:
-                raise LantmError("noise applies to the LSTM controller: add it in your own controller instead")
             schedule = self.writing(schedule)
             return recur_with_controller(
                 self.access, self.policy, self.controller, self.heads, inputs, *carried, schedule
@@ -269,7 +266,7 @@ class LieAccess(eqx.Module):
         own = self.controller.inputs
         compiled = cpu_kernels() and backend != "scan"
         given = linear(own.weight, own.bias, inputs, schedule.steps) if compiled else own(inputs)
-        return self.run_given(given, schedule, carried, backend, noise)
+        return self.run_given(given, schedule, carried, backend)
 
     def run_given(
         self,

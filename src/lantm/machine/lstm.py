@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
 from lantm.devices import on_cpu
-from lantm.errors import LantmError
+from lantm.errors import check_at_least_one
 from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.linear import Linear, lstm_matrices
@@ -42,9 +42,7 @@ class LstmConfig(Config):
     """Initialise the initial state uniformly in +- this."""
 
     def __post_init__(self) -> None:
-        for name in ("layers", "cells", "embedding"):
-            if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
+        check_at_least_one(self, "layers", "cells", "embedding")
         if self.layers > MOST_LAYERS:
             raise LantmError(f"layers is {self.layers}: give at most {MOST_LAYERS}")
 

@@ -158,10 +158,9 @@ def _gates(recording: Recording) -> list[str]:
             shut = usual < 0.5
             worst = float(np.quantile(values, 0.9 if shut else 0.1))
             if (worst if shut else 1 - worst) > LEAK:
-                state = f"open by {_percent(usual)} (median), {_percent(float(values.max()))} at most"
-                if not shut:
-                    state = f"open by {_percent(usual)} (median), {_percent(float(values.min()))} at least"
-                leaks.append(f"The {who} {kind} gate leaks {phase}: it is {state}.")
+                limit, bound = (values.max(), "at most") if shut else (values.min(), "at least")
+                opening = f"{_percent(usual)} (median), {_percent(float(limit))} {bound}"
+                leaks.append(f"The {who} {kind} gate leaks {phase}: it is open by {opening}.")
     return leaks or [f"No gate leaks: all are within {_percent(LEAK)} of shut or open when it counts."]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from lantm.evaluation import finite
 from lantm.training import History
 
 POINTS = 300  # maximum per curve
@@ -34,7 +35,7 @@ def curves_of_tests(history: History) -> list[dict[str, Any]]:
             {
                 "scale": label,
                 "epochs": test.epochs[few].tolist(),
-                name: [[None if np.isnan(value) else float(value) for value in curve] for curve in values],
+                name: [[finite(value) for value in curve] for curve in values],
             }
         )
     return curves

@@ -159,6 +159,8 @@ class Task(eqx.Module):
             raise LantmError(
                 f"{self.name} has no problems of length {length}: use a multiple of {stride}, as {nearest}"
             )
+        if length > self.longest_length:
+            raise LantmError(f"{self.name} has no problems of length {length:,}: use up to {self.longest_length:,}")
 
     @final
     def with_lengths(self: AnyTask, train_lengths: Lengths) -> AnyTask:

@@ -67,12 +67,6 @@ class Programs(Task):
 
     # Lengths.
 
-    def check_length(self, length: int) -> None:
-        """Raises a `LantmError` if there are no such programs, or if their answers would not fit into 32 bits."""
-        super().check_length(length)
-        if length > MOST_DIGITS:
-            raise LantmError(f"programs have no operands of {length:,} digits: use up to {MOST_DIGITS}")
-
     def lengths_at(self, scale: int) -> Lengths:
         """The largest training length, at which the paper scores; other scales are not supported."""
         if scale != 1:

@@ -147,13 +147,9 @@ class SizedTask(Task):
         symbols = self.read(text)
         if not symbols:
             raise LantmError(f"{self.name} needs at least one symbol")
-        length = self._length_with_room(len(symbols)) if self.sizes_vary else self.length_of_input(len(symbols))
-        if length > self.longest_length:
-            raise LantmError(
-                f"{self.name} has problems up to length {self.longest_length:,}, not {length:,}: shorten it"
-            )
         if not self.sizes_vary:
-            return self._lay_out_alone(symbols, length)
+            return self._lay_out_alone(symbols, self.length_of_input(len(symbols)))
+        length = self._length_with_room(len(symbols))
         nothing = [NOTHING] * (self.input_size(length) - len(symbols))
         batch = _cut_to_size(self._lay_out_alone(symbols + nothing, length))
         answer = self.decode_answer(jax.device_get(batch.targets)[len(symbols) + 1 :, 0])
@@ -185,7 +181,9 @@ class SizedTask(Task):
     def _length_with_room(self, size: int) -> int:
         """The smallest length whose problems may have `size` input symbols."""
         length, stride = self._shortest(size), self.train_lengths.stride
-        return length + -length % stride
+        length += -length % stride
+        self.check_length(length)
+        return length
 
     def _shortest(self, size: int) -> int:
         return 1 + bisect.bisect_left(range(1, size + 1), size, key=self.input_size)

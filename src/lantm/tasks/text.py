@@ -49,8 +49,9 @@ class Text:
 
     @property
     def train_lengths(self) -> Lengths:
-        """The number of words of a piece."""
-        return Lengths(self.steps, self.steps)
+        """The number of words of a piece, or of the validation text if that is shorter."""
+        words = min(self.steps, self.longest_length or self.steps)
+        return Lengths(words, words)
 
     @property
     def longest_length(self) -> int:

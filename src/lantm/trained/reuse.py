@@ -77,10 +77,9 @@ def _fitted(origin: Trained, machine: Config, vocabulary: int, advice: str) -> M
     return weights
 
 
-def preset_model(origin: Trained) -> ModelName:
-    """The model whose preset is the starting point for a training from this machine."""
-    model = origin.experiment.model
-    return "lantm-invnorm" if model == "lantm" else model
+def preset_model(experiment: Experiment) -> ModelName:
+    """The model whose presets further trainings start from; a custom weighting has none of its own."""
+    return "lantm-invnorm" if experiment.model == "lantm" else experiment.model
 
 
 def _shown(shape: tuple[int, ...] | None) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lantm.errors import LantmError
-from lantm.evaluation import side_by_side
+from lantm.evaluation import random_and_hard
 from lantm.evaluation.examiner import PARTS
 from lantm.tasks import Lengths, Source, Task, Text
-from lantm.tasks.base import LONGEST
 
 
 def lengths_or_parts(
@@ -26,11 +25,10 @@ def lengths_or_parts(
         raise LantmError(f"{source.name} has no hard problems: leave out --hard, or let the task define hard_draws")
     scales = scales or (() if lengths else source.usual_scales)
     tests = {f"{scale}x": source.lengths_at(scale) for scale in scales}
+    for test in tests.values():
+        source.check_length(test.largest)
     for length in lengths:
         source.check_length(length)
         share = length / source.train_lengths.largest
         tests[f"{share:.3g}x"] = Lengths(length, length, source.train_lengths.stride)
-    longest = max(one.largest for one in tests.values())
-    if longest > LONGEST:
-        raise LantmError(f"the longest length is {longest}: ask for lengths up to {LONGEST:,}")
-    return side_by_side(tests, tests if hard else {})
+    return random_and_hard(tests, tests if hard else {})

@@ -35,13 +35,12 @@ from lantm.evaluation import (
     verify,
 )
 from lantm.evaluation.budget import Share, at_once, check_fits, run_size
-from lantm.evaluation.examiner import BATCH, check_problems
+from lantm.evaluation.examiner import BATCH, check_draw, check_problems
 from lantm.files import file_name
 from lantm.geometry import Geometry
 from lantm.machine import LantmConfig, Model, parameter_count
 from lantm.randomness import RECORD, seed_key
 from lantm.tasks import Source, Task, Text
-from lantm.tasks.base import LONGEST
 from lantm.trained.scored_at import lengths_or_parts
 from lantm.trained.solution import Solution, encoded, solve
 from lantm.training import Experiment, History, Learner, Result, RunFolder, seed_and_start
@@ -136,19 +135,18 @@ class Trained:
         """The indices of the seeds, from the one with the best periodic test to the one with the worst."""
         return from_best(self.merits)
 
-    @property
-    def best_index(self) -> int:
-        """The index of the seed with the best periodic test, which is shown wherever one machine is shown."""
-        return self.ranked[0]
+    def index(self, seed: int | None = None) -> int:
+        """The index of a seed; by default of the one with the best periodic test, wherever one machine is shown."""
+        return self.ranked[0] if seed is None else self.experiment.seed_index(seed)
 
     @property
     def best(self) -> "Trained":
         """The best seed alone."""
-        return self.seed(self.seeds[self.best_index])
+        return self.seed(self.seeds[self.index()])
 
     def seed(self, seed: int) -> "Trained":
         """One seed alone, as in a machine's file."""
-        index = self.experiment.seed_index(seed)
+        index = self.index(seed)
         start = int(self.start_seeds[index])
         recipe = dataclasses.replace(self.experiment.recipe, starts=1)
         if members := self.experiment.members:
@@ -177,7 +175,7 @@ class Trained:
 
     def model(self, seed: int | None = None, which: Which = "best") -> Model:
         """The model of one seed: the given one, or the best."""
-        index = self.best_index if seed is None else self.experiment.seed_index(seed)
+        index = self.index(seed)
         # NumPy needs no compilation.
         model: Model = jax.tree.map(lambda leaf: np.asarray(leaf)[index], self.weights(which))
         return model
@@ -203,8 +201,7 @@ class Trained:
         """A random problem of a length, by default the longest training length; each `draw` gives a different one."""
         length = self.source.train_lengths.largest if length is None else length
         self.source.check_length(length)
-        if length > LONGEST:
-            raise LantmError(f"length is {length}: ask for lengths up to {LONGEST:,}")
+        check_draw(draw)
         return self.source.sample(seed_key(draw, RECORD), 1, length, length)
 
     def trace(
@@ -264,12 +261,13 @@ class Trained:
         if not isinstance(self.source, Task):
             raise LantmError("a text has no answers to verify: lantm eval computes the perplexity of a language model")
         check_problems(problems)
+        check_draw(draw)
         self.source.check_length(length)
-        if length > self.source.longest_length:
-            raise LantmError(f"length is {length}: ask for lengths up to {self.source.longest_length:,}")
         parts = {"random": (RANDOM,) if random else (), "hard": self.source.hard_kinds if hard else ()}
         asked = {part: kinds for part, kinds in parts.items() if kinds}
         if not asked:
+            if not hard:
+                raise LantmError("there is nothing to verify: ask for random problems, hard ones or both")
             raise LantmError(f"{self.source.name} has no hard problems: ask for random ones")
         return verify(self.model(seed, which), self.source, length, problems, asked, draw, watch)
 

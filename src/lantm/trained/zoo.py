@@ -17,9 +17,9 @@ def names(shelf: pathlib.Path = SHELF) -> list[str]:
     return sorted(path.name.removesuffix(SUFFIX) for path in shelf.glob(f"*{SUFFIX}"))
 
 
-def tasks(shelf: pathlib.Path = SHELF) -> list[str]:
-    """The tasks whose names stand for a machine of a folder."""
-    return [task for task in TASKS if find(task, shelf) is not None]
+def tasks() -> list[str]:
+    """The tasks whose names stand for a machine."""
+    return [task for task in TASKS if find(task) is not None]
 
 
 def find(name: str, shelf: pathlib.Path = SHELF) -> pathlib.Path | None:

@@ -11,10 +11,12 @@ import jax
 
 from lantm.devices import local_devices, on_cpu
 from lantm.evaluation.budget import LEARNING, Share, at_once, check_fits, model_shapes, run_size, size_of
+from lantm.files import nearest_existing
 from lantm.machine import Config, LantmConfig
 from lantm.shapes import shapes_of
 from lantm.tasks import Source, Task, Text
 from lantm.training.experiment import Experiment
+from lantm.training.problems import check_set
 from lantm.training.recipe import Recipe
 
 # Rough operations per second of a CPU core and of a GPU, measured on the paper's machines.
@@ -25,8 +27,10 @@ _KEPT = 3  # checkpoints on disk, including the one being written
 
 
 def check_budget(experiment: Experiment, source: Source, folder: pathlib.Path | None = None) -> None:
-    """Raises a `LantmError` if a training does not fit into memory, or its files not on the disk."""
+    """Raises a `LantmError` if a training does not fit its task, into memory, or with its files on the disk."""
     recipe, machines = experiment.recipe, experiment.machines
+    if isinstance(source, Task):
+        check_set(recipe, source.train_lengths)
     model, state = _shapes(experiment.machine, recipe, source.vocabulary)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(model))
     per_machine = size_of(state) + 8 * recipe.batches
@@ -47,13 +51,15 @@ def check_budget(experiment: Experiment, source: Source, folder: pathlib.Path | 
         tested = run_size(model, recipe.batch_size, source.steps(longest)) * running
         shares[f"the tests at length {longest:,}"] = Share(tested, f"--test-scales, --batch-size, {machine}")
     check_fits("this training", shares)
+    if isinstance(source, Task):
+        source.check_length(longest)
     if folder is not None:
         recorded = _RECORDED * _steps(experiment, source) * recipe.epochs * len(experiment.recorded)
         files = {
             "checkpoints": Share(_KEPT * per_machine * machines, sizes),
             "recordings": Share(recorded, "--recorded-seeds or --epochs"),
         }
-        check_fits("this training", files, shutil.disk_usage(_existing(folder)).free, "disk space")
+        check_fits("this training", files, shutil.disk_usage(nearest_existing(folder)).free, "disk space")
 
 
 def estimated_hours(experiment: Experiment, source: Source) -> float:
@@ -82,8 +88,3 @@ def _shapes(machine: Config, recipe: Recipe, vocabulary: int) -> tuple[Any, Any]
     """The shapes of a model, and of the stored state of a machine: weights, best weights and optimiser state."""
     model = model_shapes(machine, vocabulary)
     return model, (model, model, shapes_of(recipe.transform().init, model))
-
-
-def _existing(path: pathlib.Path) -> pathlib.Path:
-    """The folder itself, or its nearest parent that exists."""
-    return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.is_dir())

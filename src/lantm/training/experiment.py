@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from lantm.errors import LantmError
+from lantm.errors import LantmError, check_at_least_one
 from lantm.machine import (
     Config,
     LantmConfig,
@@ -21,7 +21,6 @@ from lantm.randomness import SEEDS
 from lantm.records import LARGEST, json_object, make_record
 from lantm.registry import Trust, check_trust, imports_module
 from lantm.tasks import Corpus, Lengths, Source, Task, Text, make_task, read_corpus
-from lantm.tasks.base import LONGEST
 from lantm.training.recipe import Recipe
 
 CONFIGS: dict[ModelName, type[Config]] = {
@@ -112,8 +111,7 @@ class Experiment:
     def __post_init__(self) -> None:
         if self.members and (self.seeds, self.first_seed) != (len(self.members), 0):
             raise LantmError(f"there are {len(self.members)} members: give as many seeds, with first_seed 0")
-        if self.seeds < 1:
-            raise LantmError(f"seeds is {self.seeds}: give a whole number of at least 1")
+        check_at_least_one(self, "seeds")
         if self.first_seed < 0:
             raise LantmError(f"first_seed is {self.first_seed}: give a whole number of at least 0")
         if self.recorded_seeds < 0:
@@ -207,8 +205,6 @@ class Experiment:
             return task
         for length in self.lengths:
             task.check_length(length)
-        if max(self.lengths) > LONGEST:
-            raise LantmError(f"lengths are {self.lengths}: give lengths up to {LONGEST:,}")
         return task.with_lengths(Lengths(*self.lengths, task.train_lengths.stride))
 
     def with_epochs(self, epochs: int) -> "Experiment":

@@ -3,12 +3,11 @@
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lantm.evaluation import Measured
+from lantm.evaluation import Measured, finite
 from lantm.records import LARGEST
 from lantm.training.experiment import Experiment
 from lantm.training.learner import EpochReport
@@ -112,9 +111,9 @@ def epoch_rows(experiment: Experiment, epoch: int, report: EpochReport) -> list[
         {
             "epoch": epoch,
             "seed": seed,
-            "loss": _finite(report.loss[index]),
-            "gradient_norm": _finite(report.gradient_norm[index]),
-            "rate": _finite(report.rate[index]),
+            "loss": finite(report.loss[index]),
+            "gradient_norm": finite(report.gradient_norm[index]),
+            "rate": finite(report.rate[index]),
             "skipped": int(report.skipped[index]),
             "diverged": bool(report.diverged[index]),
             **({} if report.longest is None else {"longest": int(report.longest[index])}),
@@ -130,8 +129,3 @@ def rows_of_tests(experiment: Experiment, epoch: int, tests: dict[str, Measured]
         for label, measured in tests.items()
         for index, seed in enumerate(experiment.seed_numbers)
     ]
-
-
-def _finite(value: Any) -> float | None:
-    """A JSON number, or None if it is not finite."""
-    return float(value) if np.isfinite(value) else None

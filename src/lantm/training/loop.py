@@ -167,7 +167,11 @@ class _Training:
             self._learners = jax.block_until_ready(self._programs.train(self._learners, material.data, *bounds))
         self._trained += self._experiment.machines * material.per_batch * (end - self._batch)
         self._batch, self._unsaved = end, True
-        rows = self._end_epoch(epoch) if end == material.batches else self._report(epoch, None, False)
+        rows: list[Row] = []
+        if end == material.batches:
+            rows = self._end_epoch(epoch)
+        else:
+            self._report(epoch)
         self._last = self.epoch, self._learners
         if self._recorder is not None:
             self._recorder.let_go()
@@ -214,13 +218,14 @@ class _Training:
     def _placed(self, values: Float[np.ndarray, " machines"]) -> Float[Array, " machines"]:
         return place(jnp.asarray(values), self._mesh)
 
-    def _report(self, epoch: int, report: EpochReport | None, tested: bool) -> list[Row]:
-        """Calls `watch`; returns the rows of metrics at the end of an epoch."""
+    def _report(self, epoch: int, report: EpochReport | None = None, tested: bool = False) -> None:
+        """Calls `watch`, within an epoch or at its end."""
         if report is None:
             # Sliced by NumPy: JAX would compile and cache a program for every number of batches.
-            done = slice(0, self._batch)
-            losses, counts = np.asarray(self._learners.losses)[self._leading, done], self._material.counts[done]
-            loss = np.sum(losses * counts, axis=1) / np.sum(counts)
+            losses = np.asarray(self._learners.losses)[self._leading, : self._batch]
+            counts = np.isfinite(losses) * self._material.counts[: self._batch]
+            with np.errstate(invalid="ignore"):  # nan: no step was finite
+                loss = np.sum(losses * counts, axis=1, where=counts > 0) / np.sum(counts, axis=1)
             rate = np.asarray(self._recipe.rate(jnp.asarray(epoch), self._learners.rate_scale))[self._leading]
         else:
             loss, rate = (np.asarray(values) for values in (report.loss, report.rate))
@@ -239,7 +244,6 @@ class _Training:
                 per_second=self._trained / max(self._seconds - self._earlier, 1e-9),
             )
         )
-        return []
 
     @property
     def _seconds(self) -> float:

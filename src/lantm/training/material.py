@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
-from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, mark, side_by_side
+from lantm.evaluation import Draw, Examiner, Measured, ProblemExaminer, TextExaminer, answer, mark, random_and_hard
 from lantm.evaluation import reading as text_reading
 from lantm.evaluation.cross_entropy import total_surprise
 from lantm.evaluation.examiner import PARTS
@@ -26,7 +26,7 @@ from lantm.tasks.pieces import Pieces
 from lantm.training.curriculum import Reached
 from lantm.training.experiment import Experiment
 from lantm.training.loss import negative_log_likelihood
-from lantm.training.problems import check_set, draw_problems
+from lantm.training.problems import draw_problems
 from lantm.training.recipe import Recipe
 
 Given = Any
@@ -155,7 +155,6 @@ class ProblemMaterial(Material):
     def __init__(self, experiment: Experiment, task: Any):
         assert isinstance(task, Task)
         recipe = experiment.recipe
-        check_set(recipe, task.train_lengths)
         self.lessons = ProblemLessons(recipe, task)
         self.per_batch, self.data = recipe.batch_size, ()
         self.counts = np.ones(recipe.batches, np.float32)
@@ -163,7 +162,7 @@ class ProblemMaterial(Material):
             {f"{scale}x": task.lengths_at(scale) for scale in scales}
             for scales in (recipe.test_scales, recipe.test_hard_scales)
         )
-        tests = side_by_side(random, hard)
+        tests = random_and_hard(random, hard)
         self.tests = self.final = ProblemExaminer(task, tests, experiment.machines, recipe.batch_size)
 
     def selecting(self, tests: dict[str, Measured]) -> list[Measured]:

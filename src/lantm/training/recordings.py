@@ -105,8 +105,8 @@ class Recorder:
         self._folder = folder
         self._numbers = np.array(experiment.recorded, np.int32)
         self._seeds = len(self._numbers)
-        self._waiting: list[tuple[int, Model]] = []
-        self._written: list[tuple[int, Model]] = []
+        self._waiting: dict[int, Model] = {}  # by epoch
+        self._written: dict[int, Model] = {}
         self.compiled = False  # whether `write` has compiled its program
         self._model = model = model_shapes(experiment.machine, source.vocabulary)
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
@@ -122,14 +122,14 @@ class Recorder:
     def add(self, epoch: int, models: Model, places: Int[np.ndarray, " seeds"]) -> None:
         """Keeps the weights of an epoch; `places` are the indices of the seeds in the leading axis of `models`."""
         if self._seeds:
-            self._waiting.append((epoch, _copy(models, places[: self._seeds])))
+            self._waiting[epoch] = _copy(models, places[: self._seeds])
             if len(self._waiting) == self._epochs:
                 self._written = self._waiting
                 self.write()
 
     def let_go(self) -> None:
         """Drops what was written: it belongs to epochs that a resumed training does not repeat."""
-        self._written = []
+        self._written = {}
 
     def set_aside(self, last: int | None = None) -> None:
         """Saves the kept weights themselves, which needs no compilation; a resumed training records them.
@@ -137,11 +137,11 @@ class Recorder:
         Only epochs up to `last` are saved, by default all.
         """
         # Files that extend beyond the epoch of the checkpoint are deleted on resume.
-        waiting = [one for one in (*self._written, *self._waiting) if last is None or one[0] <= last]
-        if waiting:
-            epochs, models = zip(*jax.device_get(waiting), strict=True)
+        kept = self._written | self._waiting
+        if epochs := [epoch for epoch in kept if last is None or epoch <= last]:
+            models = jax.device_get([kept[epoch] for epoch in epochs])
             together = jax.tree.map(lambda *leaves: np.stack(leaves), *models)
-            weight_files.save(self._folder / _WAITING, together, {"epochs": list(epochs)})
+            weight_files.save(self._folder / _WAITING, together, {"epochs": epochs})
 
     def resume(self, epoch: int) -> None:
         """Loads the weights saved by `set_aside`, for epochs up to the one that training resumes from."""
@@ -151,17 +151,18 @@ class Recorder:
             shape = (len(epochs), self._seeds)
             like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((*shape, *leaf.shape), leaf.dtype), self._model)
             together, _ = weight_files.load(path, like)
-            self._waiting = [
-                (number, jax.tree.map(lambda leaf, at=at: leaf[at], together))
+            written = {number for first, last, _ in files(self._folder) for number in range(first, last + 1)}
+            self._waiting = {
+                number: jax.tree.map(lambda leaf, at=at: leaf[at], together)
                 for at, number in enumerate(epochs)
-                if number <= epoch
-            ]
+                if number <= epoch and number not in written
+            }
 
     def write(self) -> None:
         """Runs the kept machines and writes their recordings to a file."""
         if not self._waiting:
             return
-        epochs, models = zip(*jax.device_get(self._waiting), strict=True)
+        epochs, models = list(self._waiting), jax.device_get(list(self._waiting.values()))
         # Padded to a fixed number of epochs, so that there is only one program: the last machine is repeated.
         missing = self._epochs - len(epochs)
         together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *models, *[models[-1]] * missing)
@@ -178,7 +179,7 @@ class Recorder:
         name = f"epochs-{epochs[0]:06d}-{epochs[-1]:06d}.safetensors"
         weight_files.save(self._folder / name, kept, notes)
         (self._folder / _WAITING).unlink(missing_ok=True)
-        self._waiting, self.compiled = [], True
+        self._waiting, self.compiled = {}, True
 
 
 def files(folder: pathlib.Path) -> list[tuple[int, int, pathlib.Path]]:

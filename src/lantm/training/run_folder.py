@@ -65,8 +65,9 @@ class RunFolder:
     def create(cls, path: pathlib.Path, experiment: Experiment, provenance: dict[str, Any]) -> "RunFolder":
         """Creates a run folder; raises a `LantmError` if the folder already holds a run."""
         folder = cls(path, experiment.modules)
+        held = LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
         if folder.exists():
-            raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
+            raise held
         check_folder(path)
         taken = LantmError(f"{path} is not empty: choose another --out")
         # If the folder has a lock, another process may be creating a run there; then taking the lock reports it.
@@ -74,7 +75,7 @@ class RunFolder:
             raise taken
         with folder.locked():
             if folder.exists():  # another process was faster
-                raise LantmError(f"{path} holds a run already: continue it with --resume, or choose another --out")
+                raise held
             for unfinished in leftovers(path):  # of a process that was killed before it had created a run
                 unfinished.unlink(missing_ok=True)
             if _names(path) - LOCK_FILES:
@@ -226,7 +227,7 @@ class RunFolder:
         return self.path / "recordings"
 
     def recordings(self, source: Source, seed: int) -> Iterator[tuple[int, Recording]]:
-        """The recordings of a seed with their epochs; empty if it was not recorded."""
+        """The recordings of a seed with their epochs; raises a `LantmError` if it is not among the recorded ones."""
         return recordings.load_recordings(self.recordings_path, self.experiment(), source, seed)
 
     # Checkpoints.

@@ -6,7 +6,7 @@ from typing import Any
 
 from lantm.grids.cell import Cell
 from lantm.grids.request import Request
-from lantm.grids.studies.sequences import TASKS, requested, scale_suffix
+from lantm.grids.studies.sequences import TASKS, requested, scale_suffix, varied
 from lantm.grids.studies.texts import text_cells
 from lantm.grids.study import Study
 from lantm.paper.published import sequence_figures
@@ -43,18 +43,17 @@ LANGUAGE_KEY_SPACES = {PAPERS: "", "disk": "disk"}
 
 def _within(experiment: Experiment, geometry: str) -> Experiment:
     """The experiment in another key space, with one start per seed, for a fair comparison."""
-    changed: dict[str, Any] = {"geometry": geometry}
-    experiment = dataclasses.replace(experiment, recipe=dataclasses.replace(experiment.recipe, starts=1))
-    if experiment.recipe_name != "paper":
-        changed |= STARTS.get(geometry, {})
-    return dataclasses.replace(experiment, machine=dataclasses.replace(experiment.machine, **changed))
+    changes = {} if experiment.recipe_name == "paper" else STARTS.get(geometry, {})
+    return varied(experiment, {"geometry": geometry, "starts": 1, **changes})
 
 
 def _cells(request: Request) -> list[Cell]:
-    epochs = request.epochs or (None if request.quick else EPOCHS)
+    half = request
+    if request.epochs is None and not request.quick:
+        half = dataclasses.replace(request, epochs=EPOCHS)
     return [
         Cell(
-            experiment=_within(requested(task, "lantm-invnorm", dataclasses.replace(request, epochs=epochs)), geometry),
+            experiment=_within(requested(task, "lantm-invnorm", half), geometry),
             scales=request.scales or (1, 2, 4),
             figures=sequence_figures(task, "lantm-invnorm") if geometry == PAPERS else {},
             request=request,

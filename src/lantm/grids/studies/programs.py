@@ -15,14 +15,10 @@ SEEDS = 8
 
 def _requested(task: str, model: ModelName, request: Request) -> Experiment:
     experiment = preset(task, model, request.recipe)
-    recipe, seeds, lengths = experiment.recipe, SEEDS, None
-    if request.quick:
-        recipe = dataclasses.replace(recipe, epochs=6, batches=50, test_every=2, test_batches=5)
-        seeds, lengths = 2, (1, 2)
-    if request.epochs is not None:
-        recipe = dataclasses.replace(recipe, epochs=request.epochs)
-    seeds = seeds if request.seeds is None else request.seeds
-    return dataclasses.replace(experiment, recipe=recipe, seeds=seeds, lengths=lengths)
+    if not request.quick:
+        return request.applied_to(experiment, SEEDS)
+    recipe = dataclasses.replace(experiment.recipe, epochs=6, batches=50, test_every=2, test_batches=5)
+    return request.applied_to(dataclasses.replace(experiment, recipe=recipe, lengths=(1, 2)), 2)
 
 
 def _cells(request: Request) -> list[Cell]:

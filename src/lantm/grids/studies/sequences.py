@@ -22,14 +22,10 @@ SEEDS_OF_EXACT = 10
 def requested(task: str, model: ModelName, request: Request) -> Experiment:
     """The preset of a task and a model, with the requested seeds and epochs."""
     experiment = preset(task, model, request.recipe)
-    usual = SEEDS_OF_EXACT if request.recipe == "exact" else SEEDS.get(model, 8)
-    experiment = dataclasses.replace(experiment, seeds=usual if request.seeds is None else request.seeds)
     if request.quick:
-        experiment = _quick(experiment, request)
-    if request.epochs is not None:
-        recipe = dataclasses.replace(experiment.recipe, epochs=request.epochs)
-        experiment = dataclasses.replace(experiment, recipe=recipe)
-    return experiment
+        experiment = _quick(experiment)
+        return request.applied_to(experiment, experiment.seeds)
+    return request.applied_to(experiment, SEEDS_OF_EXACT if request.recipe == "exact" else SEEDS.get(model, 8))
 
 
 def varied(experiment: Experiment, changes: Mapping[str, Any]) -> Experiment:
@@ -47,7 +43,7 @@ def scale_suffix(request: Request) -> str:
     return "".join(f"-{scale}x" for scale in request.scales)
 
 
-def _quick(experiment: Experiment, request: Request) -> Experiment:
+def _quick(experiment: Experiment) -> Experiment:
     """Short problems, few epochs, one or two seeds: exercises everything, learns little."""
     large = isinstance(experiment.machine, LstmConfig)  # a hundred times as many parameters
     recipe = dataclasses.replace(
@@ -57,10 +53,9 @@ def _quick(experiment: Experiment, request: Request) -> Experiment:
         test_every=2 if large else 25,
         test_batches=5,
     )
-    seeds = (1 if large else 2) if request.seeds is None else request.seeds
     lengths = make_task(experiment.task).train_lengths
     return dataclasses.replace(
-        experiment, recipe=recipe, seeds=seeds, lengths=(lengths.smallest, min(8, lengths.largest))
+        experiment, recipe=recipe, seeds=1 if large else 2, lengths=(lengths.smallest, min(8, lengths.largest))
     )
 
 

@@ -39,34 +39,26 @@ def text_cells(request: Request, machines: Sequence[tuple[ModelName, Mapping[str
     # With a large vocabulary, a single matrix product uses all cores.
     use_one_device()
     text = TextFiles.of(_beginning(request.folder) if request.quick else request.folder)
-    return [
-        Cell(
-            experiment=_changed(preset("text", model), changes, text, request),
-            figures={label: {"perplexity": figure} for label, figure in FIGURES[model].items()},
-            request=request,
-            varied=varied,
-            extra=_geometry(model, changes),
+    cells = []
+    for model, changes, varied in machines:
+        experiment = _changed(preset("text", model), changes, text, request)
+        machine = experiment.machine
+        cells.append(
+            Cell(
+                experiment=experiment,
+                figures={label: {"perplexity": figure} for label, figure in FIGURES[model].items()},
+                request=request,
+                varied=varied,
+                extra={"geometry": machine.geometry} if isinstance(machine, LantmConfig) else {},
+            )
         )
-        for model, changes, varied in machines
-    ]
+    return cells
 
 
 def _changed(experiment: Experiment, changes: Mapping[str, Any], text: TextFiles, request: Request) -> Experiment:
-    epochs = request.epochs or (2 if request.quick else experiment.recipe.epochs)
-    seeds = request.seeds if request.seeds is not None else 1 if request.quick else SEEDS
-    return dataclasses.replace(
-        experiment,
-        machine=dataclasses.replace(experiment.machine, **changes),
-        recipe=dataclasses.replace(experiment.recipe, epochs=epochs),
-        seeds=seeds,
-        text=text,
-    )
-
-
-def _geometry(model: ModelName, changes: Mapping[str, Any]) -> dict[str, str]:
-    """The geometry, for models that have one."""
-    machine = preset("text", model).machine
-    return {"geometry": changes.get("geometry", machine.geometry)} if isinstance(machine, LantmConfig) else {}
+    machine = dataclasses.replace(experiment.machine, **changes)
+    experiment = dataclasses.replace(experiment, machine=machine, text=text)
+    return request.applied_to(experiment.with_epochs(2), 1) if request.quick else request.applied_to(experiment, SEEDS)
 
 
 def _beginning(folder: pathlib.Path) -> pathlib.Path:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from lantm.errors import LantmError
+from lantm.errors import check_at_least_one
 from lantm.machine.model import ModelName
 from lantm.machine.peers.recurrent import MemoryConfig, split
 
@@ -37,8 +37,7 @@ class RamConfig(MemoryConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.key_size < 1:
-            raise LantmError(f"key_size is {self.key_size}: give a whole number of at least 1")
+        check_at_least_one(self, "key_size")
 
     @property
     def model_name(self) -> ModelName:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
-from lantm.errors import LantmError
+from lantm.errors import check_at_least_one
 from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState, lstm_cell
 from lantm.machine.linear import Linear, lstm_matrices
@@ -45,9 +45,7 @@ class MemoryConfig(Config, Step):
     """Initial bias of the forget gates; by default initialised like the other weights."""
 
     def __post_init__(self) -> None:
-        for name in ("cells", "embedding", "memory_width"):
-            if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
+        check_at_least_one(self, "cells", "embedding", "memory_width")
 
     # Defined by each memory.
 

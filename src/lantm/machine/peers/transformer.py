@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from lantm.batch import Batch
-from lantm.errors import LantmError
+from lantm.errors import LantmError, check_at_least_one
 from lantm.machine.backend import Backend
 from lantm.machine.linear import Linear
 from lantm.machine.model import MOST_LAYERS, Config, Model, ModelName, Output, refuse_kernels_and_noise
@@ -49,9 +49,7 @@ class TransformerConfig(Config):
     """Position encoding: none, rope, alibi or hard-alibi."""
 
     def __post_init__(self) -> None:
-        for name in ("layers", "cells", "embedding", "heads", "feedforward"):
-            if getattr(self, name) < 1:
-                raise LantmError(f"{name} is {getattr(self, name)}: give a whole number of at least 1")
+        check_at_least_one(self, "layers", "cells", "embedding", "heads", "feedforward")
         if self.layers > MOST_LAYERS:
             raise LantmError(f"layers is {self.layers}: give at most {MOST_LAYERS}")
         if self.cells % self.heads:

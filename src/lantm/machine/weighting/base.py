@@ -109,14 +109,9 @@ class Weighting(eqx.Module):
         squared_distances: SquaredDistances,
         visible: Visible,
         temperature: Temperature | None,
-        nearest: Nearest | None = None,
     ) -> Affinities:
-        """Affinities, set to zero for memories that are not visible.
-
-        A caller that passes only some of the memories gives the smallest distance of all as `nearest`.
-        """
-        if nearest is None:
-            nearest = _smallest_visible(squared_distances, visible)
+        """Affinities, set to zero for memories that are not visible."""
+        nearest = _smallest_visible(squared_distances, visible)
         return jnp.where(visible, self.affinities(squared_distances, temperature, nearest), 0.0)
 
     def share(

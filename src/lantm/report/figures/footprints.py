@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _MOST_POINTS = 1500  # with more, points cover each other
 
 
-def draw_footprints(steps: Footprints, read_heads: int, title: str, subtitle: str, column: int = 0) -> "Figure":
-    """Three panels: locations in one column of the text, norms of keys in all columns, and the spread of readings."""
+def draw_footprints(steps: Footprints, read_heads: int, title: str, subtitle: str) -> "Figure":
+    """Three panels: locations in the first column of the text, norms of keys in all, and the spread of readings."""
     few = slice(None, None, -(-len(steps.keys) // _MOST_POINTS))
     words = np.arange(len(steps.keys))[few]
     keys, shared, remembered = (np.asarray(field, np.float64)[few] for field in steps)
@@ -24,7 +24,7 @@ def draw_footprints(steps: Footprints, read_heads: int, title: str, subtitle: st
     places, norms, spread = (figure.add_axes((left, 0.15, 0.255, 0.62)) for left in (0.065, 0.395, 0.725))
 
     for heads, colour, name in ((slice(read_heads, None), WRITE, "write"), (slice(read_heads), READS[0], "read")):
-        points = keys[:, column, heads, :2].reshape(-1, 2)
+        points = keys[:, 0, heads, :2].reshape(-1, 2)
         look: Look = {"facecolors": "none", "edgecolors": colour} if name == "write" else {"color": colour}
         places.scatter(points[:, 0], points[:, 1], s=8, linewidths=0.5, label=f"{name} locations", gid=name, **look)
         _band(norms, words, np.linalg.norm(keys[:, :, heads], axis=-1), colour, f"{name} keys")

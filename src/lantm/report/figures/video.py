@@ -1,5 +1,6 @@
 """Video of a training, one frame per epoch, drawn from the recordings of the run."""
 
+import contextlib
 import dataclasses
 import io
 import pathlib
@@ -284,17 +285,17 @@ def write_mp4(path: pathlib.Path, reel: Reel, rate: int, tell: Callable[[], None
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with warnings.catch_warnings():
-            # JAX warns about forked Python processes; this one immediately executes ffmpeg.
-            warnings.filterwarnings("ignore", message="os.fork")
-            writer.send(None)
-        frame = None
-        for frame in frames(reel):
-            writer.send(frame)
-            tell()
-        for _ in range(round(rate * _HELD)):
-            writer.send(frame)
-        writer.close()
+        with contextlib.closing(writer):
+            with warnings.catch_warnings():
+                # JAX warns about forked Python processes; this one immediately executes ffmpeg.
+                warnings.filterwarnings("ignore", message="os.fork")
+                writer.send(None)
+            frame = None
+            for frame in frames(reel):
+                writer.send(frame)
+                tell()
+            for _ in range(round(rate * _HELD)):
+                writer.send(frame)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

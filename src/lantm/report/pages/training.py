@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from lantm.evaluation import Recording
+from lantm.evaluation import Recording, finite
 from lantm.machine import LantmConfig
 from lantm.machine.access import Access
 from lantm.machine.memory import Memory
@@ -36,13 +36,9 @@ def recorded_training(trained: Trained, seed: int, most: int) -> list[Recorded]:
     losses = dict(zip(history.epochs.tolist(), history.loss[:, experiment.seed_index(seed)].tolist(), strict=True))
     chosen = (found[place] for place in places)
     return [
-        Recorded(epoch, _finite(losses.get(epoch)), with_read_weights(recording, experiment.machine))
+        Recorded(epoch, finite(losses.get(epoch, np.nan)), with_read_weights(recording, experiment.machine))
         for epoch, recording in chosen
     ]
-
-
-def _finite(loss: float | None) -> float | None:
-    return None if loss is None or not np.isfinite(loss) else loss
 
 
 def with_read_weights(recording: Recording, machine: Any) -> Recording:
