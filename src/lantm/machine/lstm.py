@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from lantm.batch import Batch
 from lantm.devices import on_cpu
-from lantm.errors import check_at_least_one
+from lantm.errors import LantmError, check_at_least_one
 from lantm.machine.backend import Backend
 from lantm.machine.controller import CellState
 from lantm.machine.linear import Linear, lstm_matrices
