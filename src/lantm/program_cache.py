@@ -11,6 +11,7 @@ import pathlib
 import platform
 import stat
 import warnings
+from typing import Any
 
 import filelock
 import jax
@@ -22,7 +23,8 @@ _WORTH_KEEPING = 0.1  # minimum compilation time in seconds
 
 def keep_programs() -> None:
     """Turns the cache on, unless JAX already has a cache folder or there is no safe one."""
-    folder = None if jax.config.jax_compilation_cache_dir else own_folder("programs")  # type: ignore[attr-defined]
+    config: Any = jax.config  # its fields have types only from JAX 0.12 on
+    folder = None if config.jax_compilation_cache_dir else own_folder("programs")
     if folder is None:
         return
     settings = {

@@ -73,7 +73,8 @@ class _Printer:
         def value(atom: Any) -> str:
             return _literal(atom.val) if isinstance(atom, Literal) else known[atom]
 
-        for equation in program.jaxpr.eqns:
+        equations: Any = program.jaxpr.eqns  # from JAX 0.12 on, the types of variables lack shapes
+        for equation in equations:
             given = [value(atom) for atom in equation.invars]
             inner = equation.params.get("jaxpr") or equation.params.get("call_jaxpr")
             assert all(variable.aval.size == 1 for variable in equation.outvars)
