@@ -89,7 +89,7 @@ _HINTS = {
 def _said(error: BaseException) -> str:
     """What to do about an error in a user's code, or what the error says."""
     said = reason(error)
-    if isinstance(error, IndexError) and said.startswith("Slice entries must be static"):  # symbols[:length]
+    if isinstance(error, IndexError) and "static" in said and "slice(" in said:  # symbols[:length]
         return _CHOOSE
     return _HINTS.get(type(error).__name__, said)
 
