@@ -114,7 +114,7 @@ def test_a_complete_run_keeps_its_time_and_its_summary(lantm, copy_of_run: Calla
 def test_training_a_complete_run_further(lantm, copy_of_run: Callable[[], RunFolder]) -> None:
     folder = copy_of_run()
     folder.write_seconds(1000.0)
-    assert "the run already has 6" in lantm("train", "--resume", folder.path, "--epochs", 6).err
+    assert "the run is set to 6" in lantm("train", "--resume", folder.path, "--epochs", 6).err
     said = lantm("train", "--resume", folder.path, "--epochs", 8)
     assert (said.status, said.err) == (0, "")
     assert [line.split()[0] for line in said.out.splitlines()[3:4]] == ["8"]
