@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lantm.machine import step_sums
-from lantm.machine.step_sums import Noise, Rows, linear, look_up, summed_over_steps
+from lantm.machine.step_sums import Noise, Rows, linear, look_up, mean_surprise, summed_over_steps
 
 TIME, BATCH = 50, 3  # several chunks, the last of which overlaps the one before it
 
@@ -74,7 +74,7 @@ def test_a_linear_layer_and_its_gradients(steps: int, mapped: bool) -> None:
         found, pull = jax.vjp(by_chunks, weight, bias, given)
         expected, plain_pull = jax.vjp(lambda weight, bias, given: given @ weight + bias, weight, bias, given)
         before = (jnp.arange(TIME) < steps)[:, None, None]
-        differences = [before * (found - expected)]
+        differences = [jnp.where(before, found - expected, 0)]
         return differences + [one - other for one, other in zip(pull(pulled), plain_pull(pulled), strict=True)]
 
     run = jax.vmap(both) if mapped else lambda weight, bias: both(weight[0], bias[0])
@@ -125,3 +125,35 @@ def test_noise_leaves_the_gradient_as_it_is() -> None:
     given, pulled = rows(0, 4, 40), rows(1, 4, 40)
     _, pull = jax.vjp(lambda rows: Noise(jax.random.key(1), 0.5).added(rows, jnp.asarray(40)), given)
     np.testing.assert_array_equal(pull(pulled)[0], pulled)
+
+
+@pytest.mark.parametrize("several", [1, 2])
+def test_mean_surprise_and_its_gradient(steps: int, several: int) -> None:
+    """Also of symbols that are none, and of rows that do not count, however large they are."""
+    random = np.random.default_rng(0)
+    logits = (10 * random.normal(size=(several, TIME, BATCH, 7))).astype(np.float32)
+    symbols, mask = random.integers(-1, 8, (TIME, BATCH)), random.random((TIME, BATCH)) < 0.7
+    mask[0, 0], mask[max(steps, 1) :] = True, False  # at least one symbol counts
+    logits[:, ~mask] = 1e30
+
+    def of_one(logits: jax.Array) -> tuple[jax.Array, jax.Array]:
+        found: tuple[jax.Array, jax.Array] = jax.value_and_grad(
+            lambda given: 3 * mean_surprise(given, jnp.asarray(symbols), jnp.asarray(mask), jnp.asarray(max(steps, 1)))
+        )(logits)
+        return found
+
+    losses, gradients = jax.jit(jax.vmap(of_one))(jnp.asarray(logits))
+    for one, loss, gradient in zip(logits.astype(np.float64), losses, gradients, strict=True):
+        expected, slopes = 0.0, np.zeros_like(one)
+        for at in zip(*np.nonzero(mask), strict=True):
+            row, symbol = one[at], symbols[at]
+            expected += np.log(np.sum(np.exp(row))) - (row[symbol] if 0 <= symbol < 7 else 0)
+            slopes[at] = np.exp(row) / np.sum(np.exp(row)) - (np.arange(7) == symbol)
+        assert float(loss) == pytest.approx(3 * expected / mask.sum(), rel=1e-5, abs=1e-5)
+        np.testing.assert_allclose(gradient[:steps], 3 * slopes[:steps] / mask.sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf, np.nan])
+def test_the_surprise_of_logits_that_are_not_finite_is_no_number(infinite: float) -> None:
+    logits = jnp.zeros((2, 1, 9)).at[1, 0, 8].set(infinite)
+    assert jnp.isnan(mean_surprise(logits, jnp.zeros((2, 1), jnp.int32), jnp.ones((2, 1), bool), jnp.asarray(2)))

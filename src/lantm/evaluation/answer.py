@@ -21,6 +21,8 @@ class Answer(NamedTuple):
     logits: Float[Array, "answer batch vocabulary"]
     targets: Int[Array, "answer batch"]
     mask: Bool[Array, "answer batch"]
+    steps: Int[Array, ""]
+    """The number of rows that were run; later logits and their cotangents must be unused."""
 
 
 class Prediction(NamedTuple):
@@ -35,21 +37,27 @@ def answer(model: Model, batch: Batch, backend: Backend = "auto", noise: Noise |
     """Runs the model, and computes the logits only at the steps of the answer."""
     time, features = batch.inputs.shape[0], model.features(batch, backend, noise)
     if batch.answer_capacity == time:  # no steps to cut off
-        return Answer(_read_out(model, features, batch.steps, backend), batch.targets, batch.mask)
+        return _read_out(model, features, batch.targets, batch.mask, batch.steps, backend)
     start = jnp.minimum(jnp.min(batch.writes), time - batch.answer_capacity)
 
     def cut(rows: Array) -> Array:
         return lax.dynamic_slice_in_dim(rows, start, batch.answer_capacity, axis=0)
 
-    return Answer(_read_out(model, cut(features), batch.steps - start, backend), cut(batch.targets), cut(batch.mask))
+    return _read_out(model, cut(features), cut(batch.targets), cut(batch.mask), batch.steps - start, backend)
 
 
 def _read_out(
-    model: Model, features: Float[Array, "answer batch cells"], steps: Int[Array, ""], backend: Backend
-) -> Float[Array, "answer batch vocabulary"]:
-    if backend == "scan":  # must be twice differentiable
-        return model.readout(features)
-    return linear(model.readout.weight, model.readout.bias, features, in_step(steps))
+    model: Model,
+    features: Float[Array, "answer batch cells"],
+    targets: Int[Array, "answer batch"],
+    mask: Bool[Array, "answer batch"],
+    steps: Int[Array, ""],
+    backend: Backend,
+) -> Answer:
+    if backend == "scan":  # must be twice differentiable, and computes all rows
+        return Answer(model.readout(features), targets, mask, jnp.asarray(features.shape[0]))
+    steps = in_step(steps)
+    return Answer(linear(model.readout.weight, model.readout.bias, features, steps), targets, mask, steps)
 
 
 def predict(model: Model, batch: Batch, backend: Backend = "auto") -> Prediction:

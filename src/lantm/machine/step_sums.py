@@ -1,4 +1,5 @@
-"""Linear layers, embedding lookups, noise and weight gradients over the steps of a run; on a CPU without its padding.
+"""Linear layers, embedding lookups, noise, losses and weight gradients over the steps of a run; on a CPU without its
+padding.
 
 On a GPU, or on a CPU with few steps, one operation over all rows is fastest. On a CPU with a C++ compiler, compiled
 code skips the padding (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks.
@@ -91,7 +92,7 @@ def linear(
     rows: Float[Array, "time batch inputs"],
     steps: Int[Array, ""],
 ) -> Float[Array, "time batch outputs"]:
-    """x W + b for every row before `steps`; later rows must be zero or unused."""
+    """x W + b for every row before `steps`; later rows of the result and of its cotangent must be unused."""
     if cpu_kernels():
         return compiled.multiplied_rows(weight, bias, rows, steps)
     time, batch, _ = rows.shape
@@ -115,7 +116,8 @@ def _linear_backward(given: tuple[Array, Array, Array], d: Array) -> tuple[Array
     weight, rows, steps = given
     time = rows.shape[0]
     if cpu_kernels():
-        d_rows = compiled.multiplied_rows(weight.T, jnp.zeros(weight.shape[0], weight.dtype), d, steps)
+        nothing = jnp.zeros(weight.shape[0], weight.dtype)
+        d_rows = compiled.multiplied_rows(weight.T, nothing, d, steps, zeros=True)
         found = compiled.step_products(rows, d, steps)
         return found.products, found.sums, d_rows, None
 
@@ -167,6 +169,38 @@ def _pull_back(given: tuple[Array, Array, Array], d_rows: Array) -> tuple[Array,
 
 
 look_up.defvjp(_look_up, _pull_back)
+
+
+def mean_surprise(
+    logits: Float[Array, "time batch vocabulary"],
+    symbols: Int[Array, "time batch"],
+    mask: Bool[Array, "time batch"],
+    steps: Int[Array, ""],
+) -> Float[Array, ""]:
+    """The mean negative log likelihood, in nats, of the symbols where the mask is true, all of them before `steps`.
+
+    The gradient of later rows must be unused. Logits where the mask is false may be any finite number.
+    """
+    if cpu_kernels():
+        return _compiled_mean(logits, symbols, mask, steps)
+    chosen = jax.nn.one_hot(symbols, logits.shape[-1], dtype=logits.dtype)
+    surprises = jax.nn.logsumexp(logits, axis=-1) - jnp.sum(chosen * logits, axis=-1)
+    return jnp.sum(surprises, where=mask) / jnp.sum(mask)
+
+
+@jax.custom_vjp
+def _compiled_mean(logits: Array, symbols: Array, mask: Array, steps: Array) -> Float[Array, ""]:
+    return _mean_and_gradient(logits, symbols, mask, steps)[0]
+
+
+def _mean_and_gradient(logits: Array, symbols: Array, mask: Array, steps: Array) -> tuple[Float[Array, ""], Array]:
+    count = jnp.sum(mask)
+    shares = jnp.where(mask, 1 / count, 0).astype(logits.dtype)
+    found = compiled.surprises(logits, symbols, shares, steps)
+    return jnp.sum(found.surprises) / count, found.gradient
+
+
+_compiled_mean.defvjp(_mean_and_gradient, lambda gradient, d: (d * gradient, None, None, None))
 
 
 @jax.custom_vjp

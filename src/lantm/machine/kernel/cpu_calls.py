@@ -1,14 +1,13 @@
-"""Calls of compiled CPU programs, distributed over threads; and products, lookups and noise over all steps
+"""Calls of compiled CPU programs, distributed over threads; and products, lookups, noise and the loss over all steps
 (`cpu_steps.h`).
 
-XLA would compute products and lookups for all rows of padded arrays. These programs compute only the steps that are
-run.
+XLA would compute them for all rows of padded arrays. These programs compute only the steps that are run.
 """
 
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,7 +23,8 @@ from lantm.machine.first_order import first_order_only
 from lantm.machine.folding import SHARED, fold, foldable
 from lantm.machine.kernel.program import steps_text
 
-_SUM_PRODUCTS, _LOOK_UP, _SUM_ROWS, _MULTIPLY_ROWS, _ADD_NOISE = range(5)  # as in source/cpu_steps.h
+# As in source/cpu_steps.h.
+_SUM_PRODUCTS, _LOOK_UP, _SUM_ROWS, _MULTIPLY_ROWS, _ADD_NOISE, _SURPRISES = range(6)
 
 
 def prepare() -> None:
@@ -170,26 +170,28 @@ def multiplied_rows(
     bias: Float[Array, " outputs"],
     rows: Float[Array, "time batch inputs"],
     steps: Int[Array, ""],
+    zeros: bool = False,
 ) -> Float[Array, "time batch outputs"]:
-    """x W + b for all rows that are run; zeros for the others."""
-
-    found: Array = _multiplied_rows(weight, bias, rows, _counted(steps))
+    """x W + b for all rows that are run; later rows are uninitialised, or zeros."""
+    found: Array = _multiplied_rows[zeros](weight, bias, rows, _counted(steps))
     return found
 
 
-def _rows_of_a_batch(weight: Array, bias: Array, rows: Array, steps: Array) -> Array:
+def _rows_of_a_batch(zeros: bool, weight: Array, bias: Array, rows: Array, steps: Array) -> Array:
     def of_runs(steps: Array, weight: Array, bias: Array, rows: Array) -> Array:
         (runs, time, batch, inputs), outputs = rows.shape, weight.shape[-1]
         if weight.shape[1] != inputs:
             raise ValueError(f"rows of {inputs} numbers cannot be multiplied with a weight of {weight.shape[1]} rows")
-        sizes, arrays = (batch, time, inputs, outputs), (steps, weight, bias, rows)
+        sizes, arrays = (batch, time, inputs, outputs, zeros), (steps, weight, bias, rows)
         return _call(_MULTIPLY_ROWS, time, sizes, arrays, [(runs, time, batch, outputs)], rows.dtype)[0]
 
     found: Array = one_run(of_runs, (steps, weight, bias, rows))
     return found
 
 
-_multiplied_rows = foldable(_rows_of_a_batch, (SHARED, SHARED, 1, SHARED), 1)
+_multiplied_rows = {
+    zeros: foldable(partial(_rows_of_a_batch, zeros), (SHARED, SHARED, 1, SHARED), 1) for zeros in (False, True)
+}
 
 
 def noisy_rows(
@@ -207,3 +209,30 @@ def noisy_rows(
 
     found: Array = one_run(of_runs, (_counted(steps), key, scale, rows))
     return found
+
+
+class Surprises(NamedTuple):
+    """The negative log likelihood of symbols, and the gradient of their mean."""
+
+    surprises: Float[Array, "time batch"]
+    gradient: Float[Array, "time batch vocabulary"]
+
+
+def surprises(
+    logits: Float[Array, "time batch vocabulary"],
+    symbols: Int[Array, "time batch"],
+    shares: Float[Array, "time batch"],
+    steps: Int[Array, ""],
+) -> Surprises:
+    """The surprises of all symbols in the rows that are run; `shares` are theirs in the mean.
+
+    In later rows, surprises are zero and their gradient is uninitialised. Where a share is zero, so are both.
+    """
+
+    def of_runs(steps: Array, logits: Array, symbols: Array, shares: Array) -> list[Array]:
+        runs, time, batch, vocabulary = logits.shape
+        results = [(runs, time, batch), logits.shape]
+        arrays = (steps, logits, symbols, shares)
+        return _call(_SURPRISES, time, (batch, time, vocabulary), arrays, results, logits.dtype)
+
+    return Surprises(*one_run(of_runs, (_counted(steps), logits, symbols.astype(jnp.int32), shares)))

@@ -286,9 +286,8 @@ def cpu_program_text(machinery: Machinery, cells: int, real: str) -> str:
 @lru_cache
 def steps_text(real: str) -> str:
     """The source of the CPU programs outside of the recurrence; `real` is its C type."""
-    return "\n\n".join(
-        [f"#define CPU_REAL {real}", *map(_source, ("cpu.h", "cpu_products.h", "cpu_noise.h", "cpu_steps.h"))]
-    )
+    sources = ("cpu.h", "cpu_products.h", "cpu_noise.h", "cpu_surprise.h", "cpu_steps.h")
+    return "\n\n".join([f"#define CPU_REAL {real}", *map(_source, sources)])
 
 
 def _text(machinery: Machinery, macros: dict[str, Any], first: str, rest: Sequence[str], double: bool) -> str:

@@ -103,9 +103,9 @@ static void sum_rows(void** at, const int* sizes, int run, int begin, int count)
   }
 }
 
-// Rows times a matrix and plus a bias, for some steps; zeros for those that were not run.
+// Rows times a matrix and plus a bias, for some steps. Those that were not run are zeros if that is asked for.
 static void multiply_rows(void** at, const int* sizes, int run, int begin, int count) {
-  const int batch = sizes[0], time = sizes[1], inner = sizes[2], columns = sizes[3], stride = in_lanes(columns);
+  const int batch = sizes[0], time = sizes[1], inner = sizes[2], columns = sizes[3], zeros = sizes[4], stride = in_lanes(columns);
   const int some = std::max(0, std::min(count, ((const int*)at[0])[run] - begin));
   const Matrix matrix((const real*)at[1] + (long)run * inner * columns, inner, columns);
   const real* bias = (const real*)at[2] + (long)run * columns;
@@ -121,10 +121,11 @@ static void multiply_rows(void** at, const int* sizes, int run, int begin, int c
     for (int r = 0; r < here; r++)
       for (int i = 0; i < columns; i++) out[(long)(row + r) * columns + i] = products[r * stride + i] + bias[i];
   }
-  memset(out + (long)some * batch * columns, 0, (size_t)(count - some) * batch * columns * sizeof(real));
+  if (zeros) memset(out + (long)some * batch * columns, 0, (size_t)(count - some) * batch * columns * sizeof(real));
 }
 
 extern "C" void run_piece(int kind, void** at, int, const int* sizes, int run, int begin, int count) {
-  void (*const kinds[])(void**, const int*, int, int, int) = {sum_products, look_up, sum_rows, multiply_rows, add_noise};
+  void (*const kinds[])(void**, const int*, int, int, int) = {sum_products, look_up, sum_rows, multiply_rows, add_noise,
+                                                                         surprises};
   kinds[kind](at, sizes, run, begin, count);
 }
