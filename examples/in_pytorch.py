@@ -117,8 +117,7 @@ class LieAccess(Machine):
             yield hidden @ self.readout_weight + self.readout_bias
             # The heads: a gate says whether to jump to a new key, another whether to take a new step.
             to = self.told(hidden @ self.heads_weight + self.heads_bias)
-            taken = to["move_gates"] if its["interpolate_actions"] else 1.0
-            moves = taken * to["moves"] + (1 - taken) * moves
+            moves = to["move_gates"] * to["moves"] + (1 - to["move_gates"]) * moves
             keys = to["key_gates"] * to["keys"] + (1 - to["key_gates"]) * keys + moves
             before = len(addresses)
             if step < writes + its["write_end"]:
@@ -148,11 +147,15 @@ class LieAccess(Machine):
         squash = torch.tanh if its["squash_vectors"] == "tanh" else torch.sigmoid
         key_bias = torch.tensor([bias] * tied + [0.0] * (reads - tied) + [bias] * writes)
         move_bias = torch.tensor([0.0] * reads + [bias] * writes)
+        move_gates = opened(move_gates + move_bias, its["gate_overshoot"])
+        # Heads whose actions are not interpolated always take the new one.
+        mixed = its["interpolate_actions"], its.get("interpolate_read_actions", True)
+        move_gates[: 0 if all(mixed) else reads if mixed[0] else heads] = 1
         return {
             "keys": keys.reshape(heads, 2),
             "key_gates": opened(key_gates + key_bias, its["gate_overshoot"])[:, None],
             "moves": moves,
-            "move_gates": opened(move_gates + move_bias, its["gate_overshoot"])[:, None],
+            "move_gates": move_gates[:, None],
             "vectors": squash(vectors).reshape(writes, width),
             "strengths": torch.sigmoid(strengths),
             "temperatures": softplus(temperature)[:, None],

@@ -66,7 +66,7 @@ def test_geometries() -> None:
 def test_tweaks() -> None:
     """Each changes one field; the machine as it is shares the training of the sequences."""
     found = cells("tweaks")
-    assert len({cell.name for cell in found}) == 5 * 11
+    assert len({cell.name for cell in found}) == 5 * 12
     whole = {cell.experiment.task: cell for cell in cells("sequences", models=("lantm-invnorm",))}
     changed: dict[str, set[tuple[str, object]]] = {}
     for cell in found:
@@ -80,6 +80,7 @@ def test_tweaks() -> None:
         "no-gate-bias": {("write_gate_bias", 0.0)},
         "no-normalisation": {("normalise_steps", False)},
         "no-interpolation": {("interpolate_actions", False)},
+        "no-read-interpolation": {("interpolate_read_actions", False)},
         "power-2": {("weighting", "invnorm[power=2.0]")},
         "renormalised": {("weighting", "invnorm[renormalise=true]")},
         "read-sees-write": {("read_sees_write", True)},

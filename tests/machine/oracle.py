@@ -231,7 +231,7 @@ def move(config: LantmConfig, head: int, said: SimpleNamespace, state: State) ->
         step = unit_step(step)
     action = group_element(config.geometry, step)
 
-    if config.interpolate_actions:
+    if config.interpolate_actions and (writes or config.interpolate_read_actions):
         mixed = action_gate * action + (1 - action_gate) * state.actions[head]
         action = group_element(config.geometry, mixed)
     interpolated_key = key_gate * key + (1 - key_gate) * state.keys[head]

@@ -36,6 +36,7 @@ CONFIGURATIONS = {
         write_heads=2,
         tied_read_heads=1,
         gate_overshoot=0.2,
+        interpolate_read_actions=False,
     ),
     "switches": small_lantm(
         weighting="invnorm[power=2,renormalise=true]",

@@ -37,6 +37,7 @@ SWITCHES = {
     "sigmoids": small_lantm(squash_vectors="sigmoid"),
     "steps of any length": small_lantm(normalise_steps=False),
     "actions as they are": small_lantm(interpolate_actions=False),
+    "actions of read heads as they are": small_lantm(interpolate_read_actions=False, **SEVERAL_HEADS),
     "gates": small_lantm(gate_overshoot=0.2, write_gate_bias=-1.0, tied_read_heads=1, read_heads=2),
     "cells": small_lantm(cell_bound=1.0, controller_overshoot=0.1, settle_cells=0.05),
     "cells, unsettled": small_lantm(cell_bound=0.5),

@@ -56,6 +56,7 @@ class Access(eqx.Module):
     gate_overshoot: float = 0.0
     normalise_steps: bool = True
     interpolate_actions: bool = True
+    interpolate_read_actions: bool = True
     squash_vectors: Literal["tanh", "sigmoid"] = "tanh"
     read_sees_write: bool = False
     settle_reads: bool = False
@@ -71,6 +72,13 @@ class Access(eqx.Module):
     def heads(self) -> int:
         """The number of heads."""
         return self.read_heads + self.write_heads
+
+    @property
+    def uninterpolated(self) -> int:
+        """The number of heads, from the first read head on, that do not interpolate their actions."""
+        if not self.interpolate_actions:
+            return self.heads
+        return 0 if self.interpolate_read_actions else self.read_heads
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -122,11 +130,11 @@ class Access(eqx.Module):
 
     def move(self, emission: Emission, before: Position) -> Position:
         """Moves every head: interpolates the action and the key, then applies the action to the key."""
-        if self.interpolate_actions:
-            gate = emission.action_gates[..., None]
-            actions = self.geometry.mix_actions(gate, emission.actions, before.actions)
-        else:
-            actions = emission.actions
+        actions, free = emission.actions, self.uninterpolated
+        if free < self.heads:
+            gates, candidates = emission.action_gates[..., free:, None], actions[..., free:, :]
+            mixed = self.geometry.mix_actions(gates, candidates, before.actions[..., free:, :])
+            actions = jnp.concatenate([actions[..., :free, :], mixed], axis=-2) if free else mixed
         start = self.geometry.mix_keys(emission.key_gates[..., None], emission.keys, before.keys)
         return Position(self.geometry.act(actions, start), actions)
 

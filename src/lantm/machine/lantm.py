@@ -76,6 +76,8 @@ class LantmConfig(Config):
     """Overshoot of the heads' gates: stretch the sigmoid by this much at both ends and clip it to 0 and 1."""
     interpolate_actions: bool = True
     """Interpolate between the candidate action and the previous one; otherwise use the candidate alone."""
+    interpolate_read_actions: bool = True
+    """Interpolate the actions of read heads too; the paper suspects that their gate is unnecessary."""
     memory_limit: int | None = None
     """Maximum number of memories (100 for texts); when it is reached, the oldest are dropped, for the whole batch."""
     memory_drop: int = 60

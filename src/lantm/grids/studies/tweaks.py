@@ -16,6 +16,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "no-gate-bias": {"write_gate_bias": 0.0},
     "no-normalisation": {"normalise_steps": False},
     "no-interpolation": {"interpolate_actions": False},
+    "no-read-interpolation": {"interpolate_read_actions": False},
     # Other interpretations of what the paper leaves open (docs/machine.md).
     "power-2": {"weighting": "invnorm[power=2.0]"},
     "renormalised": {"weighting": "invnorm[renormalise=true]"},

@@ -125,7 +125,7 @@ class LantmMachine {
   move(told, state) {
     const { config, geometry, rounded } = this;
     const actions = told.steps.map((step, head) => {
-      if (!config.interpolate_actions) return step;
+      if (!config.interpolate_actions || (!config.interpolate_read_actions && head < this.reads)) return step;
       return rounded(geometry.mixActions(told.actionGates[head], step, state.actions[head]));
     });
     const keys = told.candidates.map((candidate, head) => {
