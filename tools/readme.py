@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import bench_tables
+import claim_tables
 import exact_tables
 import gallery_pages
 import geometry_tables
@@ -65,6 +66,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "curves": partial(lstm_curves.table, ROOT),
         "cells": partial(study_tables.every_cell, ROOT),
         "tweaks": partial(study_tables.tweaks, ROOT),
+        "claims": partial(claim_tables.claims, ROOT),
     },
     "docs/programs.md": {
         "programs": partial(study_tables.programs, ROOT),
