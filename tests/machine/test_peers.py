@@ -215,6 +215,6 @@ def test_sizes_that_cannot_be(make: Any, said: str) -> None:
 def test_the_end_of_a_run_is_the_state_after_its_last_step() -> None:
     model, batch = built("ram"), problems([4])
     outputs, end = model.run(batch.inputs, Schedule(jnp.array(7), batch.writes), model.begin(1, 5))
-    assert end.memory.keys.shape == (1, 5, 3)
+    assert end.log.keys.shape == (1, 6, 3), "a row per step of the input, and one for what comes later"
     np.testing.assert_array_equal(np.asarray(end.controller.hidden), np.asarray(outputs[6]))
     assert not np.asarray(outputs[7:]).any()

@@ -46,18 +46,19 @@ class NtmConfig(MemoryConfig):
         """Two heads, and the erase and add vectors of the write head."""
         return 2 * sum(self._of_head) + 2 * self.memory_width
 
-    def empty(self, batch_size: int, slots: int) -> Cells:
+    def empty(self, batch_size: int, slots: int) -> tuple[Cells, None]:
         """One cell per input step."""
         first = jnp.zeros((batch_size, slots)).at[:, 0].set(1.0)
-        return Cells(jnp.full((batch_size, slots, self.memory_width), _EMPTY), first, first)
+        return Cells(jnp.full((batch_size, slots, self.memory_width), _EMPTY), first, first), None
 
     def access(
         self,
         emitted: Float[Array, "batch emission"],
         memory: Cells,
+        log: None,
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
-    ) -> tuple[Float[Array, "batch width"], Cells]:
+    ) -> tuple[Float[Array, "batch width"], Cells, None]:
         """Reads, then erases and adds; also while answering, since the NTM marks its progress in the memory."""
         size = sum(self._of_head)
         of_read, of_write, erase, add = split(emitted, size, size, self.memory_width, self.memory_width)
@@ -67,7 +68,7 @@ class NtmConfig(MemoryConfig):
         )
         reading = jnp.einsum("bs,bsw->bw", read, memory.cells)
         erased = memory.cells * (1 - write[..., None] * jax.nn.sigmoid(erase)[:, None])
-        return reading, Cells(erased + write[..., None] * jnp.tanh(add)[:, None], read, write)
+        return reading, Cells(erased + write[..., None] * jnp.tanh(add)[:, None], read, write), None
 
     def _address(
         self,

@@ -18,12 +18,11 @@ from lantm.machine.peers.recurrent import MemoryConfig, split
 
 
 class Cards(NamedTuple):
-    """The memories in the order of writing, and the head position of a tape."""
+    """The memories in the order of writing, or one of them, without the second axis."""
 
-    keys: Float[Array, "batch slots key"]
-    vectors: Float[Array, "batch slots width"]
-    strengths: Float[Array, "batch slots"]  # logarithms
-    place: Float[Array, "batch slots"] | None  # RAM/tape: the last read weights
+    keys: Float[Array, "batch *slots key"]
+    vectors: Float[Array, "batch *slots width"]
+    strengths: Float[Array, "batch *slots"]  # logarithms
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,53 +48,47 @@ class RamConfig(MemoryConfig):
         """Two keys, a strength, a vector; for the tape also a gate and three moves."""
         return 2 * self.key_size + 1 + self.memory_width + 4 * self.tape
 
-    def empty(self, batch_size: int, slots: int) -> Cards:
-        """One slot per input step; the head of a tape is at the first."""
-        place = jnp.zeros((batch_size, slots)).at[:, 0].set(1.0) if self.tape else None
-        keys, vectors = (jnp.zeros((batch_size, slots, size)) for size in (self.key_size, self.memory_width))
-        return Cards(keys, vectors, jnp.zeros((batch_size, slots)), place)
+    def empty(self, batch_size: int, slots: int) -> tuple[Float[Array, "batch rows"] | None, Cards]:
+        """The last read weights of a tape, whose head is at the first memory; a memory per input step, and one more."""
+        rows = slots + 1
+        place = jnp.zeros((batch_size, rows)).at[:, 0].set(1.0) if self.tape else None
+        keys, vectors = (jnp.zeros((batch_size, rows, size)) for size in (self.key_size, self.memory_width))
+        return place, Cards(keys, vectors, jnp.zeros((batch_size, rows)))
 
     def access(
         self,
         emitted: Float[Array, "batch emission"],
-        memory: Cards,
+        memory: Float[Array, "batch rows"] | None,
+        log: Cards,
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
-    ) -> tuple[Float[Array, "batch width"], Cards]:
-        """Reads, then appends during the input."""
+    ) -> tuple[Float[Array, "batch width"], Float[Array, "batch rows"] | None, Cards]:
+        """Reads, then appends; what is appended after a problem's input is never read."""
         sizes = (self.key_size, self.key_size, 1, self.memory_width, *((1, 3) if self.tape else ()))
         query, key, strength, vector, *moves = split(emitted, *sizes)
-        slots = jnp.arange(memory.strengths.shape[1])
-        written = slots < jnp.minimum(at, writes)[:, None]
-        weights = by_content(query, memory, written)
-        place = None
-        if memory.place is not None:
+        count = jnp.minimum(at, writes)
+        written = jnp.arange(log.strengths.shape[1]) < count[:, None]
+        weights = by_content(query, log, written)
+        if memory is not None:
             gate, shifts = jax.nn.sigmoid(moves[0]), jax.nn.softmax(moves[1])
-            weights = gate * weights + (1 - gate) * shifted(memory.place, shifts, jnp.minimum(at, writes))
-            place = weights
-        reading = jnp.einsum("bs,bsw->bw", jnp.where(written, weights, 0), memory.vectors)
-        new = (slots == at) & (slots < writes[:, None])
-        return reading, Cards(
-            keys=jnp.where(new[..., None], key[:, None], memory.keys),
-            vectors=jnp.where(new[..., None], jnp.tanh(vector)[:, None], memory.vectors),
-            strengths=jnp.where(new, jax.nn.log_sigmoid(strength), memory.strengths),
-            place=place,
-        )
+            memory = weights = gate * weights + (1 - gate) * shifted(memory, shifts, count)
+        reading = jnp.einsum("bs,bsw->bw", jnp.where(written, weights, 0), log.vectors)
+        return reading, memory, Cards(key, jnp.tanh(vector), jax.nn.log_sigmoid(strength[:, 0]))
 
 
 def by_content(
-    query: Float[Array, "batch key"], memory: Cards, written: Bool[Array, "batch slots"]
-) -> Float[Array, "batch slots"]:
+    query: Float[Array, "batch key"], log: Cards, written: Bool[Array, "batch rows"]
+) -> Float[Array, "batch rows"]:
     """Read weights: softmax of the products of query and keys; zero while nothing is written."""
-    products = jnp.einsum("bk,bsk->bs", query, memory.keys) + memory.strengths
+    products = jnp.einsum("bk,bsk->bs", query, log.keys) + log.strengths
     # A finite stand-in for -inf avoids nan gradients where nothing is written.
     weights = jax.nn.softmax(jnp.where(written, products, -1e30), axis=-1)
     return jnp.where(written, weights, 0)
 
 
 def shifted(
-    place: Float[Array, "batch slots"], shifts: Float[Array, "batch 3"], written: Int[Array, " batch"]
-) -> Float[Array, "batch slots"]:
+    place: Float[Array, "batch rows"], shifts: Float[Array, "batch 3"], written: Int[Array, " batch"]
+) -> Float[Array, "batch rows"]:
     """Read weights shifted back, kept, or shifted forward by one memory; weights at either end stay there."""
     slots = jnp.arange(place.shape[1])
     last = jnp.maximum(written - 1, 0)[:, None]

@@ -55,26 +55,29 @@ class MemoryConfig(Config, Step):
         """The size of the emission: what the controller outputs for the heads in a step."""
 
     @abc.abstractmethod
-    def empty(self, batch_size: int, slots: int) -> PyTree:
-        """The initial memory, for problems with up to `slots` input steps."""
+    def empty(self, batch_size: int, slots: int) -> tuple[PyTree, PyTree]:
+        """The initial memory and log (see `State`), for problems with up to `slots` input steps."""
 
     @abc.abstractmethod
     def access(
         self,
         emitted: Float[Array, "batch emission"],
         memory: PyTree,
+        log: PyTree,
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
-    ) -> tuple[Float[Array, "batch width"], PyTree]:
-        """The reading of step `at`, and the memory after it."""
+    ) -> tuple[Float[Array, "batch width"], PyTree, PyTree]:
+        """The reading of step `at`, the memory after it, and the row that it appends to the log."""
 
     # Shared.
 
     @final
     def kept_per_step(self, steps: int, learning: bool) -> int:
         """For the backward pass, the memory before every step is saved; the input takes half of the steps."""
-        memory = jax.eval_shape(lambda: self.empty(1, steps // 2 + 1))
-        return sum(leaf.size for leaf in jax.tree.leaves(memory)) if learning else 0
+        memory, log = jax.eval_shape(lambda: self.empty(1, steps // 2 + 1))
+        rows: int = sum(leaf.size // leaf.shape[1] for leaf in jax.tree.leaves(log))
+        saved: int = sum(leaf.size for leaf in jax.tree.leaves(memory))
+        return rows + saved if learning else rows
 
     @final
     def step(
@@ -84,12 +87,13 @@ class MemoryConfig(Config, Step):
         state: State,
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
-    ) -> State:
+    ) -> tuple[State, PyTree]:
         """A step of the controller and the memory access."""
         seen = jnp.concatenate([state.reading, state.controller.hidden], axis=-1)
         controller, _ = lstm_cell(row + seen @ weights.recurrent, state.controller.cell)
-        reading, memory = self.access(weights.heads(controller.hidden), state.memory, at, writes)
-        return State(controller, reading, memory)
+        emitted = weights.heads(controller.hidden)
+        reading, memory, entry = self.access(emitted, state.memory, state.log, at, writes)
+        return State(controller, reading, memory, state.log), entry
 
     @final
     def build(self, vocabulary: int, key: PRNGKeyArray) -> "MemoryModel":
@@ -138,7 +142,7 @@ class MemoryModel(Model):
             jnp.broadcast_to(self.start[name], (batch_size, self.start[name].size))
             for name in ("hidden", "cell", "reading")
         )
-        return State(CellState(hidden, cell), reading, self.config.empty(batch_size, slots))
+        return State(CellState(hidden, cell), reading, *self.config.empty(batch_size, slots))
 
     def run(
         self,

@@ -35,17 +35,18 @@ class TapeRnnConfig(MemoryConfig):
         """The written vector, and a weight for every move."""
         return self.memory_width + (5 if self.jumps else 3)
 
-    def empty(self, batch_size: int, slots: int) -> Float[Array, "batch cells width"]:
+    def empty(self, batch_size: int, slots: int) -> tuple[Float[Array, "batch cells width"], None]:
         """The tape relative to the head: the head's cell is the first."""
-        return jnp.zeros((batch_size, 2 * slots + 1, self.memory_width))
+        return jnp.zeros((batch_size, 2 * slots + 1, self.memory_width)), None
 
     def access(
         self,
         emitted: Float[Array, "batch emission"],
         memory: Float[Array, "batch cells width"],
+        log: None,
         at: Int[Array, ""],
         writes: Int[Array, " batch"],
-    ) -> tuple[Float[Array, "batch width"], Float[Array, "batch cells width"]]:
+    ) -> tuple[Float[Array, "batch width"], Float[Array, "batch cells width"], None]:
         """Writes, moves, and reads the new cell."""
         vector, moves = split(emitted, self.memory_width, 5 if self.jumps else 3)
         shares = jax.nn.softmax(moves)
@@ -56,4 +57,4 @@ class TapeRnnConfig(MemoryConfig):
         # Moving the head right moves the tape left relative to it.
         after = jnp.stack([rolled(written, -way, size) for way in ways])
         memory = jnp.einsum("ba,abcw->bcw", shares, after)
-        return memory[:, 0], memory
+        return memory[:, 0], memory, None
