@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lantm.machine.model import ModelName
-from lantm.machine.peers.recurrent import MemoryConfig, rolled, split
+from lantm.machine.peers.recurrent import MemoryConfig, split, turned
 
 _EMPTY = 1e-6  # initial value of all components: a cosine with a zero vector has no gradient
 _SMALL = 1e-8  # added below the root of a cosine's denominator, so that an empty cell has a cosine near 0
@@ -87,7 +87,7 @@ class NtmConfig(MemoryConfig):
         gate = jax.nn.sigmoid(gate)
         mixed = gate * content + (1 - gate) * before
         moves = jax.nn.softmax(shift)
-        back, on = (rolled(mixed, jnp.full_like(size, by), size) for by in (-1, 1))
+        back, on = turned(mixed, -1, size), turned(mixed, 1, size)
         moved = moves[:, :1] * back + moves[:, 1:2] * mixed + moves[:, 2:] * on
         # The power of zero has no gradient; cells beyond the ring are set to zero again.
         sharp = jnp.where(there, (moved + _TINY) ** (1 + jax.nn.softplus(sharpening)), 0)

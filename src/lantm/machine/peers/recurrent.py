@@ -6,12 +6,12 @@ only in the memory: how it is addressed and what is written.
 
 import abc
 import dataclasses
-from typing import Any, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, Shaped
 
 from lantm.batch import Batch
 from lantm.errors import check_at_least_one
@@ -169,13 +169,40 @@ def split(emitted: Float[Array, "batch emission"], *sizes: int) -> list[Array]:
     return jnp.split(emitted, ends, axis=-1)
 
 
+def turned(
+    values: Float[Array, "batch slots *width"], by: Literal[-1, 1], size: Int[Array, " batch"]
+) -> Float[Array, "batch slots *width"]:
+    """`rolled` by one, without looking up every value."""
+    slots, last = jnp.arange(values.shape[1]), size[:, None] - 1
+    end, joint = (last, values[:, :1]) if by < 0 else (0, jnp.take_along_axis(values, _along(last, values), axis=1))
+    moved = jnp.where(_along(slots == end, values), joint, jnp.roll(values, by, axis=1))
+    return jnp.where(_along(slots <= last, values), moved, 0)
+
+
+@jax.custom_vjp
 def rolled(
     values: Float[Array, "batch slots *width"], by: Int[Array, " batch"], size: Int[Array, " batch"]
 ) -> Float[Array, "batch slots *width"]:
     """Each problem's values rotated by `by` on a ring of its own `size`; zeros beyond it."""
     slots = jnp.arange(values.shape[1])
     source = (slots - by[:, None]) % size[:, None]
-    within = slots < size[:, None]
-    rest = (1,) * (values.ndim - 2)
-    moved = jnp.take_along_axis(values, source.reshape(*source.shape, *rest), axis=1)
-    return jnp.where(within.reshape(*within.shape, *rest), moved, 0)
+    moved = jnp.take_along_axis(values, _along(source, values), axis=1)
+    return jnp.where(_along(slots < size[:, None], values), moved, 0)
+
+
+def _rolled(values: Array, by: Array, size: Array) -> tuple[Array, tuple[Array, Array]]:
+    return rolled(values, by, size), (by, size)
+
+
+def _rolled_back(given: tuple[Array, Array], d_values: Array) -> tuple[Array, None, None]:
+    """Cotangents are rotated back, which is faster than to scatter them."""
+    by, size = given
+    return rolled(d_values, -by, size), None, None
+
+
+rolled.defvjp(_rolled, _rolled_back)
+
+
+def _along(slots: Shaped[Array, "*batch slots"], values: Array) -> Shaped[Array, "..."]:
+    """An array of slots, with axes of one for the further ones of `values`."""
+    return slots.reshape(*slots.shape, *[1] * (values.ndim - 2))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lantm.machine.model import ModelName
-from lantm.machine.peers.recurrent import MemoryConfig, rolled, split
+from lantm.machine.peers.recurrent import MemoryConfig, rolled, split, turned
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +52,8 @@ class TapeRnnConfig(MemoryConfig):
         shares = jax.nn.softmax(moves)
         written = jnp.concatenate([vector[:, None], memory[:, 1:]], axis=1)
         size = 2 * writes + 1
-        ways = [jnp.zeros_like(writes), -jnp.ones_like(writes), jnp.ones_like(writes)]
-        ways += [-writes, writes] if self.jumps else []
-        # Moving the head right moves the tape left relative to it.
-        after = jnp.stack([rolled(written, -way, size) for way in ways])
-        memory = jnp.einsum("ba,abcw->bcw", shares, after)
+        # The head stays, moves left and right, and jumps back and on; the tape moves the other way relative to it.
+        after = [written, turned(written, 1, size), turned(written, -1, size)]
+        after += [rolled(written, writes, size), rolled(written, -writes, size)] if self.jumps else []
+        memory = sum(share[:, None, None] * one for share, one in zip(shares.T, after, strict=True))
         return memory[:, 0], memory, None
