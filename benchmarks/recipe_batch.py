@@ -57,10 +57,8 @@ def layer_under_vmap(model: Lantm, batch: Batch) -> tuple[Any, Any]:
 
     def loss(model: Lantm) -> Any:
         outputs, _ = jax.vmap(lambda xs: model.layer(xs, writes=writes))(model.embedding[symbols])
-        given = Answer(
-            model.readout(outputs[:, writes:]), batch.targets[writes:].T, batch.mask[writes:].T, jnp.asarray(BATCH)
-        )  # examples come first, in place of steps
-        return negative_log_likelihood(given)
+        answers = (model.readout(outputs[:, writes:]), batch.targets[writes:].T, batch.mask[writes:].T)
+        return negative_log_likelihood(Answer(*answers))
 
     return jax.value_and_grad(loss)(model)
 

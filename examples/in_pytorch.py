@@ -24,11 +24,18 @@ def load(path: str) -> "Machine":
         weights = {short(name): file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
     kind = StackedLstm if settings["model"] == "lstm" else LieAccess
     marks = 10 if settings["task"] in ("addition", "double") else weights["embedding"].shape[0] - 3
-    return kind(OFF | settings["machine"], weights, marks)
+    return kind(DEFAULTS | settings["machine"], weights, marks)
 
 
-# What older files do not name is off.
-OFF = {"settle_reads": False, "write_end": False, "cell_bound": None, "controller_overshoot": 0.0, "settle_cells": 0.0}
+# What older files do not name.
+DEFAULTS = {
+    "settle_reads": False,
+    "write_end": False,
+    "cell_bound": None,
+    "controller_overshoot": 0.0,
+    "settle_cells": 0.0,
+    "interpolate_read_actions": True,
+}
 
 
 def short(name: str) -> str:
@@ -149,8 +156,10 @@ class LieAccess(Machine):
         move_bias = torch.tensor([0.0] * reads + [bias] * writes)
         move_gates = opened(move_gates + move_bias, its["gate_overshoot"])
         # Heads whose actions are not interpolated always take the new one.
-        mixed = its["interpolate_actions"], its.get("interpolate_read_actions", True)
-        move_gates[: 0 if all(mixed) else reads if mixed[0] else heads] = 1
+        if not its["interpolate_read_actions"]:
+            move_gates[:reads] = 1
+        if not its["interpolate_actions"]:
+            move_gates[:] = 1
         return {
             "keys": keys.reshape(heads, 2),
             "key_gates": opened(key_gates + key_bias, its["gate_overshoot"])[:, None],

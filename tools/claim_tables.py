@@ -121,4 +121,4 @@ def _shown(tasks: Sequence[Seeds], least: float, most: float) -> str:
     """The verdict: whether the interval leaves out that neither is sooner."""
     if min(len(seeds) for one in tasks for seeds in (one.ours, one.theirs)) < ENOUGH:
         return "too few seeds"
-    return "yes" if least > 0.5 else "the opposite" if most < 0.5 else "no difference"
+    return "yes" if least > 0.5 else "the opposite" if most < 0.5 else "no"

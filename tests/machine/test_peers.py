@@ -14,6 +14,7 @@ from lantm.errors import LantmError
 from lantm.evaluation import answer
 from lantm.machine import (
     Config,
+    LantmConfig,
     LstmConfig,
     Model,
     Noise,
@@ -37,7 +38,8 @@ RECURRENT = {
     "tape-rnn without jumps": (TapeRnnConfig(**SMALL, jumps=False), SlowTape),
 }
 TRANSFORMERS = {name: TransformerConfig(**TINY, positions=name) for name in ("none", "rope", "alibi", "hard-alibi")}  # type: ignore[arg-type]
-ALL: dict[str, Config] = {name: config for name, (config, _) in RECURRENT.items()} | TRANSFORMERS  # type: ignore[assignment]
+OURS = {"lantm": LantmConfig(**SMALL), "lstm": LstmConfig(layers=2, cells=4, embedding=3)}
+ALL: dict[str, Config] = {name: config for name, (config, _) in RECURRENT.items()} | TRANSFORMERS | OURS  # type: ignore[assignment]
 USUAL = ("ram", "ram-tape", "ntm", "tape-rnn", "hard-alibi")
 # One with a tape is a RAM too.
 OFTEN = [pytest.param(name, marks=pytest.mark.thorough if name == "ram" else ()) for name in USUAL]
@@ -147,7 +149,7 @@ def test_a_problem_does_not_depend_on_its_batch_nor_on_room_for_longer_ones(name
 
 
 @pytest.mark.usefixtures("double_precision")
-@pytest.mark.parametrize("name", [pytest.param("ram-tape", marks=pytest.mark.thorough), "ntm"])
+@pytest.mark.parametrize("name", [pytest.param("ram-tape", marks=pytest.mark.thorough), "ntm", "none", *OURS])
 def test_seeds_with_different_lengths_run_in_step_and_each_has_its_own_answers(name: str) -> None:
     models = [built(name), built(name, scale=1.5)]
     batches = [TASK.sample(jax.random.key(seed), 2, jnp.array(length), 5) for seed, length in enumerate((2, 5))]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lantm.machine import step_sums
+from lantm.machine.kernel import cpu_calls as compiled_calls
 from lantm.machine.step_sums import Noise, Rows, linear, look_up, mean_surprise, summed_over_steps
 
 TIME, BATCH = 50, 3  # several chunks, the last of which overlaps the one before it
@@ -59,7 +60,23 @@ def test_compiled_code_is_given_numbers_of_one_size(compiled: bool) -> None:
     if compiled:
         weight, bias, given = jnp.ones((6, 4)), jnp.ones(4), jnp.ones((TIME, BATCH, 6), jnp.bfloat16)
         with pytest.raises(TypeError, match="a program for bfloat16 was given float32"):
-            linear(weight, bias, given, jnp.asarray(TIME))
+            compiled_calls.multiplied_rows(weight, bias, given, jnp.asarray(TIME))
+        halves = [array.astype(jnp.bfloat16) for array in (weight, bias, given)]
+        with pytest.raises(TypeError, match="a program for bfloat16 was given bfloat16"):
+            compiled_calls.multiplied_rows(*halves, jnp.asarray(TIME))
+
+
+def test_half_precision_is_left_to_jax() -> None:
+    weight, bias, given = (jnp.full(shape, 0.5, jnp.bfloat16) for shape in ((6, 4), (4,), (TIME, BATCH, 6)))
+    symbols, mask = jnp.zeros((TIME, BATCH), jnp.int32), jnp.ones((TIME, BATCH), bool)
+
+    def loss(weight: jax.Array, bias: jax.Array) -> jax.Array:
+        logits = linear(weight, bias, look_up(given[0], symbols, jnp.asarray(TIME)), jnp.asarray(TIME))
+        return mean_surprise(logits, symbols, mask, jnp.asarray(TIME))
+
+    found, gradients = jax.value_and_grad(loss, argnums=(0, 1))(weight, bias)
+    assert float(found) == pytest.approx(np.log(4), rel=1e-2), "all logits are equal"
+    np.testing.assert_allclose(gradients[1].astype(float), [-0.75, 0.25, 0.25, 0.25], rtol=2e-2)
 
 
 @pytest.mark.parametrize("mapped", [False, True])

@@ -27,7 +27,7 @@ def random_answer() -> Answer:
     random = np.random.default_rng(0)
     logits = 5 * random.normal(size=(7, 3, 4)).astype(np.float32)
     mask = random.random((7, 3)) < 0.5
-    return Answer(jnp.asarray(logits), jnp.asarray(random.integers(0, 4, (7, 3))), jnp.asarray(mask), jnp.asarray(7))
+    return Answer(jnp.asarray(logits), jnp.asarray(random.integers(0, 4, (7, 3))), jnp.asarray(mask))
 
 
 def test_by_hand(random_answer: Answer) -> None:
@@ -52,8 +52,16 @@ def test_what_is_masked_does_not_count(random_answer: Answer) -> None:
 def test_logits_of_any_size_give_a_finite_loss() -> None:
     logits = jnp.array([[[1e30, 0.0, -1e30]]])
     for target in range(3):
-        given = Answer(logits, jnp.array([[target]]), jnp.array([[True]]), jnp.asarray(1))
-        assert np.isfinite(negative_log_likelihood(given))
+        assert np.isfinite(negative_log_likelihood(Answer(logits, jnp.array([[target]]), jnp.array([[True]]))))
+
+
+def test_it_can_be_differentiated_again_where_all_rows_are_run() -> None:
+    """Of one symbol, the second derivatives are those of a softmax: diag(p) - p p."""
+    row = jnp.array([0.5, -1.0, 2.0])
+    answer_of = lambda row: Answer(row[None, None], jnp.array([[1]]), jnp.array([[True]]))  # noqa: E731
+    share = np.exp(row) / np.exp(row).sum()
+    curvature = jax.hessian(lambda row: negative_log_likelihood(answer_of(row)))(row)
+    np.testing.assert_allclose(curvature, np.diag(share) - np.outer(share, share), atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +74,7 @@ def test_the_window_of_the_answer_holds_all_that_counts(parrot: Parrot, length: 
     """At every length, the loss in the window is that of the whole sequence."""
     batch = TASK.sample(jax.random.key(2), 3, length, 6)
     given = jax.jit(answer)(parrot, batch)
+    assert jax.eval_shape(lambda: answer(parrot, batch, "scan")).steps is None, "its loss can be differentiated again"
     assert given.logits.shape[0] == 7, "as many steps as the longest answer, not as many as the arrays"
     assert int(given.mask.sum()) == 3 * (length + 1)
     check_window(parrot, batch, given)

@@ -21,8 +21,8 @@ class Answer(NamedTuple):
     logits: Float[Array, "answer batch vocabulary"]
     targets: Int[Array, "answer batch"]
     mask: Bool[Array, "answer batch"]
-    steps: Int[Array, ""]
-    """The number of rows that were run; later logits and their cotangents must be unused."""
+    steps: Int[Array, ""] | None = None
+    """The number of rows that `step_sums.linear` has computed, if it has; later logits must be unused."""
 
 
 class Prediction(NamedTuple):
@@ -54,8 +54,8 @@ def _read_out(
     steps: Int[Array, ""],
     backend: Backend,
 ) -> Answer:
-    if backend == "scan":  # must be twice differentiable, and computes all rows
-        return Answer(model.readout(features), targets, mask, jnp.asarray(features.shape[0]))
+    if backend == "scan":  # must be twice differentiable
+        return Answer(model.readout(features), targets, mask)
     steps = in_step(steps)
     return Answer(linear(model.readout.weight, model.readout.bias, features, steps), targets, mask, steps)
 

@@ -74,8 +74,8 @@ class Access(eqx.Module):
         return self.read_heads + self.write_heads
 
     @property
-    def uninterpolated(self) -> int:
-        """The number of heads, from the first read head on, that do not interpolate their actions."""
+    def direct_heads(self) -> int:
+        """The number of heads, from the first read head on, that take every candidate action as it is."""
         if not self.interpolate_actions:
             return self.heads
         return 0 if self.interpolate_read_actions else self.read_heads
@@ -130,11 +130,11 @@ class Access(eqx.Module):
 
     def move(self, emission: Emission, before: Position) -> Position:
         """Moves every head: interpolates the action and the key, then applies the action to the key."""
-        actions, free = emission.actions, self.uninterpolated
-        if free < self.heads:
-            gates, candidates = emission.action_gates[..., free:, None], actions[..., free:, :]
-            mixed = self.geometry.mix_actions(gates, candidates, before.actions[..., free:, :])
-            actions = jnp.concatenate([actions[..., :free, :], mixed], axis=-2) if free else mixed
+        actions, direct = emission.actions, self.direct_heads
+        if direct < self.heads:
+            gates, candidates = emission.action_gates[..., direct:, None], actions[..., direct:, :]
+            mixed = self.geometry.mix_actions(gates, candidates, before.actions[..., direct:, :])
+            actions = jnp.concatenate([actions[..., :direct, :], mixed], axis=-2) if direct else mixed
         start = self.geometry.mix_keys(emission.key_gates[..., None], emission.keys, before.keys)
         return Position(self.geometry.act(actions, start), actions)
 

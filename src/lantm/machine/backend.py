@@ -92,9 +92,9 @@ def choose_kernels(backend: Backend, access: Access, cells: int, dtype: Any) -> 
     return None
 
 
-def cpu_kernels() -> bool:
-    """Whether the default device is a CPU with a C++ compiler."""
-    return current_device().platform == "cpu" and no_c_compiler() is None
+def cpu_kernels(dtype: Any = jnp.float32) -> bool:
+    """Whether compiled code computes with such numbers: on a CPU, if there is a C++ compiler."""
+    return current_device().platform == "cpu" and _unserved_number(dtype) is None and no_c_compiler() is None
 
 
 def unserved_device() -> str | None:
@@ -124,10 +124,15 @@ def _unserved_parts(access: Access) -> str | None:
     return None
 
 
+def _unserved_number(dtype: Any) -> str | None:
+    """Why compiled code on a CPU does not compute with such numbers."""
+    if dtype in (jnp.float32, jnp.float64):
+        return None
+    return f"they compute in float32 or float64, not in {jnp.dtype(dtype)}"
+
+
 def _unserved_on_cpu(access: Access, dtype: Any) -> str | None:
-    if dtype not in (jnp.float32, jnp.float64):
-        return f"they compute in float32 or float64, not in {jnp.dtype(dtype)}"
-    return _unserved_parts(access)
+    return _unserved_number(dtype) or _unserved_parts(access)
 
 
 def _unserved_on_gpu(access: Access, cells: int, dtype: Any) -> str | None:

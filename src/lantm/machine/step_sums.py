@@ -2,7 +2,7 @@
 padding.
 
 On a GPU, or on a CPU with few steps, one operation over all rows is fastest. On a CPU with a C++ compiler, compiled
-code skips the padding (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks.
+code skips the padding (`lantm.machine.kernel.cpu_calls`); otherwise loops do it in chunks, except for the loss.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,8 +92,11 @@ def linear(
     rows: Float[Array, "time batch inputs"],
     steps: Int[Array, ""],
 ) -> Float[Array, "time batch outputs"]:
-    """x W + b for every row before `steps`; later rows of the result and of its cotangent must be unused."""
-    if cpu_kernels():
+    """x W + b for every row before `steps`; later rows must be unused.
+
+    Cotangents of later rows must be zero; where compiled code runs, they are not read.
+    """
+    if cpu_kernels(rows.dtype):
         return compiled.multiplied_rows(weight, bias, rows, steps)
     time, batch, _ = rows.shape
     if not _in_chunks(time):
@@ -115,7 +118,7 @@ def _linear(weight: Array, bias: Array, rows: Array, steps: Array) -> tuple[Arra
 def _linear_backward(given: tuple[Array, Array, Array], d: Array) -> tuple[Array, Array, Array, None]:
     weight, rows, steps = given
     time = rows.shape[0]
-    if cpu_kernels():
+    if cpu_kernels(rows.dtype):
         nothing = jnp.zeros(weight.shape[0], weight.dtype)
         d_rows = compiled.multiplied_rows(weight.T, nothing, d, steps, zeros=True)
         found = compiled.step_products(rows, d, steps)
@@ -149,7 +152,7 @@ def look_up(
     table: Float[Array, "symbols size"], symbols: Int[Array, "time batch"], steps: Int[Array, ""]
 ) -> Float[Array, "time batch size"]:
     """The rows of `table` for all symbols before `steps`; later rows and their cotangents must be unused."""
-    return compiled.rows_of(table, symbols, steps) if cpu_kernels() else table[symbols]
+    return compiled.rows_of(table, symbols, steps) if cpu_kernels(table.dtype) else table[symbols]
 
 
 def _look_up(table: Array, symbols: Array, steps: Array) -> tuple[Array, tuple[Array, Array, Array]]:
@@ -159,7 +162,7 @@ def _look_up(table: Array, symbols: Array, steps: Array) -> tuple[Array, tuple[A
 
 def _pull_back(given: tuple[Array, Array, Array], d_rows: Array) -> tuple[Array, None, None]:
     table, symbols, steps = given
-    if cpu_kernels():
+    if cpu_kernels(table.dtype):
         return compiled.summed_rows(d_rows, symbols, steps, table.shape[0]), None, None
 
     def gathered(d_rows: Array, symbols: Array) -> Array:
@@ -175,13 +178,14 @@ def mean_surprise(
     logits: Float[Array, "time batch vocabulary"],
     symbols: Int[Array, "time batch"],
     mask: Bool[Array, "time batch"],
-    steps: Int[Array, ""],
+    steps: Int[Array, ""] | None = None,
 ) -> Float[Array, ""]:
-    """The mean negative log likelihood, in nats, of the symbols where the mask is true, all of them before `steps`.
+    """The mean negative log likelihood, in nats, of the symbols where the mask is true.
 
-    The gradient of later rows must be unused. Logits where the mask is false may be any finite number.
+    Logits where it is false may be any finite number. With `steps`, of logits by `linear` with the same number: it is
+    false from there on, and the gradient of later rows is zero, or uninitialised if compiled code computes it.
     """
-    if cpu_kernels():
+    if steps is not None and cpu_kernels(logits.dtype):
         return _compiled_mean(logits, symbols, mask, steps)
     chosen = jax.nn.one_hot(symbols, logits.shape[-1], dtype=logits.dtype)
     surprises = jax.nn.logsumexp(logits, axis=-1) - jnp.sum(chosen * logits, axis=-1)

@@ -61,9 +61,10 @@ def call_on_cpu(
 ) -> list[Array]:
     """Runs a program over the items of every run, distributed over threads."""
     real = jnp.dtype(dtype).name
-    if wrong := {array.dtype.name for array in arrays} - {real, "int32", "uint32"}:
+    wrong = {array.dtype.name for array in arrays} - {real, "int32", "uint32"}
+    if wrong or real not in ("float32", "float64"):
         # Compiled code would read them as numbers of another size, beyond their end.
-        raise TypeError(f"a program for {real} was given {', '.join(sorted(wrong))}")
+        raise TypeError(f"a program for {real} was given {', '.join(sorted(wrong or {real}))}")
     call = jax.ffi.ffi_call(RUN_ON_CPU, results_of(results, dtype))
     numbers = {"kind": np.int32(kind), "runs": np.int32(runs), "items": np.int32(items)}
     return list(

@@ -73,7 +73,7 @@ class MemoryConfig(Config, Step):
 
     @final
     def kept_per_step(self, steps: int, learning: bool) -> int:
-        """For the backward pass, the memory before every step is saved; the input takes half of the steps."""
+        """A row of the log; for the backward pass also the memory before every step. Half of the steps are input."""
         memory, log = jax.eval_shape(lambda: self.empty(1, steps // 2 + 1))
         rows: int = sum(leaf.size // leaf.shape[1] for leaf in jax.tree.leaves(log))
         saved: int = sum(leaf.size for leaf in jax.tree.leaves(memory))
@@ -174,8 +174,11 @@ def turned(
 ) -> Float[Array, "batch slots *width"]:
     """`rolled` by one, without looking up every value."""
     slots, last = jnp.arange(values.shape[1]), size[:, None] - 1
-    end, joint = (last, values[:, :1]) if by < 0 else (0, jnp.take_along_axis(values, _along(last, values), axis=1))
-    moved = jnp.where(_along(slots == end, values), joint, jnp.roll(values, by, axis=1))
+    if by < 0:
+        ends, from_the_other_end = slots == last, values[:, :1]
+    else:
+        ends, from_the_other_end = slots == 0, jnp.take_along_axis(values, _along(last, values), axis=1)
+    moved = jnp.where(_along(ends, values), from_the_other_end, jnp.roll(values, by, axis=1))
     return jnp.where(_along(slots <= last, values), moved, 0)
 
 
