@@ -10,7 +10,6 @@ import datetime
 import os
 import pathlib
 import socket
-import weakref
 from collections.abc import Iterator
 
 import filelock
@@ -36,9 +35,6 @@ class Holder:
         return f"process {self.pid} on {self.host}, since {self.since}"
 
 
-_LOCKS: "weakref.WeakValueDictionary[str, filelock.BaseFileLock]" = weakref.WeakValueDictionary()
-
-
 @contextlib.contextmanager
 def locked(folder: pathlib.Path, timeout: float = 0, remedy: str = "", reads: bool = False) -> Iterator[None]:
     """Locks a folder, which is created if necessary; raises a `LantmError` that names the holder if it is locked.
@@ -49,7 +45,7 @@ def locked(folder: pathlib.Path, timeout: float = 0, remedy: str = "", reads: bo
         check_folder(folder)
         check_links(folder)
     path = os.path.abspath(folder / _LOCK)
-    lock = _LOCKS.setdefault(path, filelock.FileLock(path))
+    lock = filelock.FileLock(path, is_singleton=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=timeout)

@@ -1,5 +1,6 @@
 """Programs that are compiled before a job begins, and while another one runs."""
 
+import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 
@@ -55,11 +56,11 @@ class Noted(Cell):
     threads: list[str] = []  # noqa: RUF012 one list for all
 
     def compile(self) -> None:  # type: ignore[override]
-        Noted.threads.append(f"{self.suffix} {threading.current_thread() is threading.main_thread()}")
+        Noted.threads.append(f"{self.varied} {threading.current_thread() is threading.main_thread()}")
         raise ValueError("it cannot be compiled")
 
 
-@pytest.mark.parametrize(("cpu", "threads"), [(False, ["-second False"]), (True, [])])
+@pytest.mark.parametrize(("cpu", "threads"), [(False, ["other False"]), (True, [])])
 def test_the_next_one_is_compiled_meanwhile(
     done: Bench, cpu: bool, threads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,8 +68,15 @@ def test_the_next_one_is_compiled_meanwhile(
     Noted.threads.clear()
     cell = done.cell
     jobs = [
-        Noted(cell.experiment, cell.figures, done.request, scales=(1, 2), varied=varied, suffix=suffix, study="small")
-        for varied, suffix in (("", ""), ("", "-same"), ("other", "-second"))
+        Noted(
+            experiment=cell.experiment,
+            figures=cell.figures,
+            request=dataclasses.replace(done.request, scales=asked),
+            scales=(1, 2),
+            varied=varied,
+            study="small",
+        )
+        for varied, asked in (("", ()), ("", (1, 2)), ("other", ()))
     ]
     folder = GridFolder(done.folder.path, done.folder.records)
     watch = Watch()

@@ -1,7 +1,6 @@
 """A text as a source: stretches of its words, as problems are of a task."""
 
 import dataclasses
-import inspect
 
 import jax
 import jax.numpy as jnp
@@ -22,10 +21,8 @@ def words(text: Text, numbers: np.ndarray) -> str:
 
 
 def test_both_kinds_of_source_have_what_a_source_has(text: Text) -> None:
-    names = {name for name, _ in inspect.getmembers(Source) if not name.startswith("_")}
-    assert {"sample", "encode", "vocabulary", "train_lengths"} <= names
-    for source in (text, make_task("copy")):
-        assert all(hasattr(source, name) for name in names)
+    assert isinstance(text, Source)
+    assert isinstance(make_task("copy"), Source)
     assert not isinstance(text, Task)
 
 

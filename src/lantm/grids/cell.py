@@ -41,8 +41,6 @@ class Cell(Job):
     """Scales to score at, as multiples of the training lengths; empty for a text."""
     varied: str = ""
     """What distinguishes the training from the preset's, as a part of file names."""
-    suffix: str = ""
-    """What distinguishes the result from other results of the same training, as a part of file names."""
     extra: dict[str, str] = dataclasses.field(default_factory=dict)
     """Further labels besides task and model; they are also included in every row."""
     study: str = ""
@@ -70,8 +68,9 @@ class Cell(Job):
 
     @property
     def name(self) -> str:
-        """The name of its result, within its study."""
-        return self.run_name.removeprefix("language-") + self.suffix + ("-hard" if self.request.hard else "")
+        """The name of its result, within its study; results at requested scales do not replace the study's."""
+        scales = "".join(f"-{scale}x" for scale in self.request.scales)
+        return self.run_name.removeprefix("language-") + scales + ("-hard" if self.request.hard else "")
 
     @property
     def key(self) -> str:

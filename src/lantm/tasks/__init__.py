@@ -17,8 +17,7 @@ from lantm.tasks.marked import PrioritySort, RepeatCopy
 from lantm.tasks.permutation import BigramFlip, Copy, OddFirst, Reverse, SequenceTask
 from lantm.tasks.programs import Programs
 from lantm.tasks.sized import HardDraw, SizedTask, keep
-from lantm.tasks.source import Source
-from lantm.tasks.text import Text
+from lantm.tasks.text import Source, Text
 
 TASKS: Registry[Task] = Registry(
     "task",

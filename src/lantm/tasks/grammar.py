@@ -100,17 +100,6 @@ class Program(NamedTuple):
         return int(self.template.value(**{name: int(text) for name, text in self.filling.items() if name != "v"}))
 
 
-def to_python(text: str) -> str:
-    """The program as Python source, with line breaks instead of `;`.
-
-    >>> print(to_python("b=1398;for x in range(10):b-=6843;print(b)"))
-    b=1398
-    for x in range(10):b-=6843
-    print(b)
-    """
-    return text.replace(";", "\n")
-
-
 def understand(text: str, kinds: tuple[str, ...] = KINDS) -> Program:
     """Parses a program; raises a `LantmError` that says where the text leaves the grammar.
 

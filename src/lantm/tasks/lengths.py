@@ -57,8 +57,5 @@ class Lengths:
 
     def longest(self, share: float | Float[Array, ""] = 1.0) -> Int[Array, ""]:
         """The longest of the shortest fraction `share` of the lengths."""
-        return self.smallest + self.stride * (self._first(share) - 1)
-
-    def _first(self, share: float | Float[Array, ""]) -> Int[Array, ""]:
-        """The number of lengths in a fraction of them, at least one."""
-        return jnp.clip(jnp.ceil(self.count * jnp.asarray(share)), 1, self.count).astype("int32")
+        first = jnp.clip(jnp.ceil(self.count * jnp.asarray(share)), 1, self.count)  # how many of them, at least one
+        return self.smallest + self.stride * (first.astype("int32") - 1)

@@ -1,7 +1,7 @@
 """`Text`: a corpus as training source (in pieces with carried state), and short passages of it for display."""
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from lantm.batch import Batch
 from lantm.errors import LantmError
-from lantm.tasks.base import check_text
+from lantm.tasks.base import Task, check_text
 from lantm.tasks.corpus import UNKNOWN, Corpus, Part
 from lantm.tasks.lengths import Length, Lengths
 from lantm.tasks.pieces import Pieces, cut
@@ -97,6 +97,10 @@ class Text:
         read = np.array([self.corpus.end, *words], np.int32)[:, None]
         next_words = np.array([*words, unknown], np.int32)[:, None]
         return _passages(jnp.asarray(read), jnp.asarray(next_words), jnp.array([len(read)], jnp.int32))
+
+
+Source: TypeAlias = Task | Text
+"""What machines are trained on; both kinds are traced and displayed by the same code."""
 
 
 def _passages(

@@ -6,7 +6,7 @@ from typing import Any
 from lantm.errors import LantmError
 from lantm.evaluation import random_and_hard
 from lantm.evaluation.examiner import PARTS
-from lantm.tasks import Lengths, Source, Task, Text
+from lantm.tasks import Lengths, Source, Text
 
 
 def lengths_or_parts(
@@ -20,7 +20,6 @@ def lengths_or_parts(
         if scales or lengths or hard:
             raise LantmError("a text has no lengths to score at: leave out --scales, --lengths and --hard")
         return dict(PARTS)
-    assert isinstance(source, Task)
     if hard and not source.hard_kinds:
         raise LantmError(f"{source.name} has no hard problems: leave out --hard, or let the task define hard_draws")
     scales = scales or (() if lengths else source.usual_scales)

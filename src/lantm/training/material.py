@@ -152,8 +152,7 @@ class ProblemLessons(Lessons):
 class ProblemMaterial(Material):
     """Random and hard problems of a task."""
 
-    def __init__(self, experiment: Experiment, task: Any):
-        assert isinstance(task, Task)
+    def __init__(self, experiment: Experiment, task: Task):
         recipe = experiment.recipe
         self.lessons = ProblemLessons(recipe, task)
         self.per_batch, self.data = recipe.batch_size, ()

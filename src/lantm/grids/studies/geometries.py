@@ -6,7 +6,7 @@ from typing import Any
 
 from lantm.grids.cell import Cell
 from lantm.grids.request import Request
-from lantm.grids.studies.sequences import TASKS, requested, scale_suffix, varied
+from lantm.grids.studies.sequences import TASKS, requested, varied
 from lantm.grids.studies.texts import text_cells
 from lantm.grids.study import Study
 from lantm.paper.published import sequence_figures
@@ -59,7 +59,6 @@ def _cells(request: Request) -> list[Cell]:
             request=request,
             varied=geometry,
             extra={"geometry": geometry},
-            suffix=scale_suffix(request),
         )
         for task in TASKS
         for geometry in KEY_SPACES

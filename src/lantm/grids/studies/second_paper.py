@@ -8,7 +8,7 @@ import dataclasses
 
 from lantm.grids.cell import Cell
 from lantm.grids.request import Request
-from lantm.grids.studies.sequences import requested, scale_suffix, varied
+from lantm.grids.studies.sequences import requested, varied
 from lantm.grids.study import Study
 from lantm.paper.presets import MODELS
 from lantm.paper.published import second_figures
@@ -30,7 +30,6 @@ def _cells(request: Request) -> list[Cell]:
             request=request,
             varied=SPHERE if geometry == SPHERE else "",
             extra={"geometry": geometry} if geometry else {},
-            suffix=scale_suffix(request),
             approximate=True,
         )
         for task in TASKS

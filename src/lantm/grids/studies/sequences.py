@@ -38,11 +38,6 @@ def varied(experiment: Experiment, changes: Mapping[str, Any]) -> Experiment:
     return dataclasses.replace(experiment, machine=changed(experiment.machine), recipe=changed(experiment.recipe))
 
 
-def scale_suffix(request: Request) -> str:
-    """A suffix for results at requested scales, so that they do not replace the study's."""
-    return "".join(f"-{scale}x" for scale in request.scales)
-
-
 def _quick(experiment: Experiment) -> Experiment:
     """Short problems, few epochs, one or two seeds: exercises everything, learns little."""
     large = isinstance(experiment.machine, LstmConfig)  # a hundred times as many parameters
@@ -66,7 +61,6 @@ def _sequence_cells(request: Request) -> list[Cell]:
             scales=request.scales or (1, 2),
             figures=sequence_figures(task, model),
             request=request,
-            suffix=scale_suffix(request),
         )
         for task in TASKS
         for model in PAPER_MODELS
@@ -84,7 +78,6 @@ def _further_cells(request: Request) -> list[Cell]:
             scales=request.scales or ((4, 5, 8, 16, 64, 256) if exact else (4, 5, 8)),
             figures=sequence_figures(task, model),
             request=request,
-            suffix=scale_suffix(request),
         )
         for task in TASKS
         for model in (("lantm-invnorm", "lantm-softmax") if exact else ("lantm-invnorm",))

@@ -7,7 +7,7 @@ from typing import Any
 
 from lantm.grids.cell import Cell
 from lantm.grids.request import Request
-from lantm.grids.studies.sequences import TASKS, requested, scale_suffix, varied
+from lantm.grids.studies.sequences import TASKS, requested, varied
 from lantm.grids.study import Study
 
 VARIATIONS: dict[str, dict[str, Any]] = {
@@ -38,7 +38,6 @@ def _cells(request: Request) -> list[Cell]:
             request=request,
             varied=variation if VARIATIONS[variation] else "",
             extra={"variation": variation},
-            suffix=scale_suffix(request),
         )
         for task in TASKS
         for variation in VARIATIONS

@@ -5,7 +5,7 @@ from typing import Any
 
 from lantm.errors import LantmError, meant
 from lantm.machine import LantmConfig, LstmConfig
-from lantm.paper.presets.exact import exact_lengths, exact_machine, exact_recipe
+from lantm.paper.presets.exact import exact_machine, exact_training
 from lantm.paper.presets.peers import PEERS, peer
 from lantm.paper.presets.programs import programs
 from lantm.paper.presets.robust import with_robust_heads
@@ -78,7 +78,7 @@ def preset(task: str, model: str, recipe: str = "paper") -> Experiment:
     if recipe == "exact":
         if not isinstance(machine, LantmConfig):
             raise LantmError("the recipe exact is for Lie access machines, not for lstm: use paper or robust")
-        training, lengths = exact_recipe(task), exact_lengths(task)
+        training, lengths = exact_training(task)
         return Experiment(task, known, exact_machine(machine), training, recipe_name=recipe, seeds=10, lengths=lengths)
     if recipe == "tuned":
         if not isinstance(machine, LstmConfig):

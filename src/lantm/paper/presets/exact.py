@@ -48,32 +48,24 @@ def exact_machine(machine: LantmConfig) -> LantmConfig:
     )
 
 
-def exact_recipe(name: str) -> Recipe:
-    """The training; without tests at 16x for tasks whose problems grow faster than their length, such as prioritySort.
+def exact_training(name: str) -> tuple[Recipe, tuple[int, int] | None]:
+    """The recipe, and the paper's lengths extended to the shortest possible problem: the paper starts at 2.
 
-    A user's task is not imported for this.
+    There are no tests at 16x for tasks whose problems grow faster than their length, such as prioritySort. A user's
+    task is not imported for this, and keeps its lengths (None).
     """
     if ":" in name:
-        return _EXACT
+        return _EXACT, None
     task = make_task(name)
-    longest = task.train_lengths.largest
+    lengths = task.train_lengths
 
     def within_reach(scales: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(scale for scale in scales if task.steps(scale * longest) <= _MOST_STEPS * task.steps(longest))
+        most = _MOST_STEPS * task.steps(lengths.largest)
+        return tuple(scale for scale in scales if task.steps(scale * lengths.largest) <= most)
 
-    return dataclasses.replace(
+    recipe = dataclasses.replace(
         _EXACT,
         test_scales=within_reach(_EXACT.test_scales),
         test_hard_scales=within_reach(_EXACT.test_hard_scales),
     )
-
-
-def exact_lengths(name: str) -> tuple[int, int] | None:
-    """The paper's lengths, extended to the shortest possible problem: the paper starts at 2.
-
-    A user's task keeps its lengths (None), and is not imported for this.
-    """
-    if ":" in name:
-        return None
-    lengths = make_task(name).train_lengths
-    return lengths.stride, lengths.largest
+    return recipe, (lengths.stride, lengths.largest)

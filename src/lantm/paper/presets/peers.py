@@ -23,14 +23,7 @@ PEERS: dict[ModelName, Config] = {
 
 # For RMSProp; NTM and tape take smaller steps, since one wrong write spoils all later reads.
 _RATES: dict[ModelName, float] = {"ram": 0.01, "ram-tape": 0.01, "ntm": 0.002, "tape-rnn": 0.002, "transformer": 0.0003}
-# For Adam.
-_TUNED_RATES: dict[ModelName, float] = {
-    "ram": 0.005,
-    "ram-tape": 0.005,
-    "ntm": 0.005,
-    "tape-rnn": 0.005,
-    "transformer": 0.0005,
-}
+_TUNED_RATES: dict[ModelName, float] = {**dict.fromkeys(PEERS, 0.005), "transformer": 0.0005}  # for Adam
 
 
 def peer(task: str, model: ModelName, recipe: str) -> tuple[Config, Recipe]:

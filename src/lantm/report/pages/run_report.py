@@ -20,9 +20,7 @@ from lantm.randomness import EVALUATE
 from lantm.report.diagnosis import diagnose
 from lantm.report.learning import curves_of_tests, loss_curves
 from lantm.report.pages.document import page
-from lantm.report.pages.tasks import pack_task
-from lantm.report.pages.viewer import SCRIPTS, STYLES, Machine, present, sampled_problems, together, usual_lengths
-from lantm.report.pages.weights import pack_machine
+from lantm.report.pages.viewer import SCRIPTS, STYLES, Machine, exhibit, sampled_problems, together, usual_lengths
 from lantm.tasks import Lengths, Task
 from lantm.trained import Trained
 from lantm.training import Experiment
@@ -123,20 +121,11 @@ def _exhibits(trained: Trained, shown: list[int], by_length: list[Scores]) -> tu
         wrong = [at for at, recording in enumerate(recordings) if recording.first_mistake is not None]
         first = wrong[0] if wrong else len(problems) - 1
         rank = "" if len(shown) == 1 else ", the best" if index == shown[0] else ", the worst"
-        machine, packed = Machine(f"seed {seed}{rank}", task, model, problems), pack_machine(model)
-        exhibits.append(
-            {
-                "name": machine.name,
-                "task": pack_task(task),
-                "machine": packed,
-                "scored": _in_words(index, by_length) if by_length else "",
-                "problems": [
-                    present(machine, problem, packed is not None, recording)
-                    | {"why": diagnose(recording, task, geometry)}
-                    for problem, recording in zip(problems, recordings, strict=True)
-                ],
-            }
-        )
+        recorded = [problem._replace(recording=one) for problem, one in zip(problems, recordings, strict=True)]
+        exhibited = exhibit(Machine(f"seed {seed}{rank}", task, model, recorded))
+        for problem, recording in zip(exhibited["problems"], recordings, strict=True):
+            problem["why"] = diagnose(recording, task, geometry)
+        exhibits.append(exhibited | {"scored": _in_words(index, by_length) if by_length else ""})
     return exhibits, first
 
 

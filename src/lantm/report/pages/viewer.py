@@ -43,6 +43,8 @@ class Problem(NamedTuple):
     batch: Batch
     text: str | None = None
     """The problem as it was typed."""
+    recording: Recording | None = None
+    """What the machine does, if it has been recorded."""
 
 
 class Machine(NamedTuple):
@@ -72,7 +74,7 @@ def together(machines: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def exhibit(machine: Machine) -> dict[str, Any]:
     """A machine for the viewer: with its weights, or else with recordings of all problems."""
     packed = pack_machine(machine.model)
-    problems = [present(machine, problem, packed is not None) for problem in machine.problems]
+    problems = [_present(machine, problem, packed is not None) for problem in machine.problems]
     if machine.training:
         geometry = geometry_of(machine.model)
         training = [
@@ -83,12 +85,12 @@ def exhibit(machine: Machine) -> dict[str, Any]:
     return {"name": machine.name, "task": pack_task(machine.task), "machine": packed, "problems": problems}
 
 
-def present(machine: Machine, problem: Problem, runs: bool, recording: Recording | None = None) -> dict[str, Any]:
+def _present(machine: Machine, problem: Problem, runs: bool) -> dict[str, Any]:
     """A problem for the viewer: its symbols if the page runs the machine, otherwise a recording."""
     if runs:
         text = {} if problem.text is None else {"text": problem.text}
         return {"name": problem.name, **text, **pack_problem(problem.batch)}
-    made = recording or record(machine.model, problem.batch, 0, True)
+    made = problem.recording or record(machine.model, problem.batch, 0, True)
     return {"name": problem.name, "scene": pack(made, machine.task, geometry_of(machine.model))}
 
 
