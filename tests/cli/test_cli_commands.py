@@ -42,7 +42,7 @@ def test_train(lantm, by_command: pathlib.Path, tiny_flags: list[str], trained) 
     assert max(map(len, lines[2:-3])) <= 80
     assert f"everything is in {by_command}" in lines[-3]
     assert lines[-2] == f"no seed solved 1x; train further: lantm train --resume '{by_command}' --epochs 12"
-    assert lines[-1].startswith("or start anew with --recipe robust or --recipe exact, which train longer; docs/robust")
+    assert lines[-1].startswith("or start anew with --recipe robust or --recipe exact, for longer training; docs/robust")
 
     folder = RunFolder.open(by_command)
     assert folder.experiment() == trained.experiment

@@ -19,7 +19,7 @@ def advice(experiment: Experiment, rows: Sequence[Row], resume: str) -> list[str
     recipes = [name for name in _LONGER if name != experiment.recipe_name and _exists(experiment, name)]
     if recipes:
         flags = " or ".join(f"--recipe {name}" for name in recipes)
-        lines.append(f"or start anew with {flags}, which train longer; docs/robust-recipe.md: why seeds fail")
+        lines.append(f"or start anew with {flags}, for longer training; docs/robust-recipe.md: why seeds fail")
     return lines
 
 
