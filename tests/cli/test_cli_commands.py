@@ -42,7 +42,7 @@ def test_train(lantm, by_command: pathlib.Path, tiny_flags: list[str], trained) 
     assert max(map(len, lines[2:-3])) <= 80
     assert f"everything is in {by_command}" in lines[-3]
     assert lines[-2] == f"no seed solved 1x; train further: lantm train --resume '{by_command}' --epochs 12"
-    assert lines[-1].startswith("or start anew with --recipe robust or --recipe exact, for longer training; docs/robust")
+    assert lines[-1].startswith("or start anew with --recipe robust or --recipe exact, for longer training; docs")
 
     folder = RunFolder.open(by_command)
     assert folder.experiment() == trained.experiment
@@ -87,7 +87,7 @@ def test_a_complete_run_is_not_written_again(lantm, copy_of_run: Callable[[], Ru
     ("model", "recipe", "solved", "words"),
     [
         ("lantm-invnorm", "demo", 0, ["--resume RUN --epochs 540", "--recipe robust or --recipe exact"]),
-        ("lantm-invnorm", "robust", 0, ["--epochs 4000", "with --recipe exact, which"]),
+        ("lantm-invnorm", "robust", 0, ["--epochs 4000", "with --recipe exact, for longer training"]),
         ("lstm", "paper", 0, ["--epochs 4000", "with --recipe robust or --recipe tuned"]),
         ("lantm-invnorm", "demo", 1, []),
     ],
