@@ -54,6 +54,7 @@ def test_a_claim_on_two_tasks_and_on_both(tables: Any, tmp_path: Any) -> None:
         ([100] * 32, [None] * 32, "yes"),
         ([None] * 32, [100] * 32, "the opposite"),
         ([100, None] * 16, [None, 100] * 16, "no"),
+        ([None] * 35, [None] * 33, "no"),
         ([100] * 31, [None] * 32, "too few seeds"),
     ],
 )

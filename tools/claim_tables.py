@@ -121,4 +121,5 @@ def _shown(tasks: Sequence[Seeds], least: float, most: float) -> str:
     """The verdict: whether the interval leaves out that neither is sooner."""
     if min(len(seeds) for one in tasks for seeds in (one.ours, one.theirs)) < ENOUGH:
         return "too few seeds"
-    return "yes" if least > 0.5 else "the opposite" if most < 0.5 else "no"
+    even, rounding = 0.5, 1e-9
+    return "yes" if least > even + rounding else "the opposite" if most < even - rounding else "no"

@@ -125,7 +125,7 @@ static void multiply_rows(void** at, const int* sizes, int run, int begin, int c
 }
 
 extern "C" void run_piece(int kind, void** at, int, const int* sizes, int run, int begin, int count) {
-  void (*const kinds[])(void**, const int*, int, int, int) = {sum_products, look_up, sum_rows, multiply_rows, add_noise,
-                                                                         surprises};
+  void (*const kinds[])(void**, const int*, int, int, int) = {
+      sum_products, look_up, sum_rows, multiply_rows, add_noise, surprises};
   kinds[kind](at, sizes, run, begin, count);
 }
